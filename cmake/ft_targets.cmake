@@ -1,0 +1,63 @@
+# How a folder becomes a library, its tests and its benchmarks. Sources are found by name, so that a
+# new file is one new file: *_test.cpp are tests, *_bench.cpp benchmarks, the rest is the library.
+
+# ft_split_sources(<prefix>): <prefix>_sources, _tests, _benches of this folder and below it.
+function(ft_split_sources prefix)
+  file(GLOB_RECURSE all CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp *.c)
+  set(tests ${all})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  set(benches ${all})
+  list(FILTER benches INCLUDE REGEX "_bench\\.cpp$")
+  set(sources ${all})
+  list(FILTER sources EXCLUDE REGEX "(_test|_bench)\\.cpp$")
+  set(${prefix}_sources ${sources} PARENT_SCOPE)
+  set(${prefix}_tests ${tests} PARENT_SCOPE)
+  set(${prefix}_benches ${benches} PARENT_SCOPE)
+endfunction()
+
+# ft_add_test_program(<name> SOURCES … DEPS … [LABEL unit]): one gtest program, each case a ctest.
+function(ft_add_test_program name)
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPS" ${ARGN})
+  if(NOT FT_TESTS)
+    return()
+  endif()
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/core/plugin_api)
+  target_compile_definitions(${name} PRIVATE
+    FT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" FT_BINARY_DIR="${PROJECT_BINARY_DIR}"
+    FT_PLUGIN_DIR="${FT_PLUGIN_OUTPUT_DIR}")
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 600)
+endfunction()
+
+# ft_add_core_library(<folder> [DEPS other core folders…] [LINK third-party targets…])
+# One library per core folder: what it may link is what it may include (tests/architecture).
+function(ft_add_core_library name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LINK" ${ARGN})
+  ft_split_sources(found)
+  list(TRANSFORM ARG_DEPS PREPEND ft_)
+  if(found_sources)
+    add_library(ft_${name} STATIC ${found_sources})
+    target_include_directories(ft_${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/core/plugin_api)
+    target_link_libraries(ft_${name} PUBLIC ${ARG_DEPS} fmt::fmt PRIVATE ${ARG_LINK})
+  else()
+    add_library(ft_${name} INTERFACE)
+    target_include_directories(ft_${name} INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/core/plugin_api)
+    target_link_libraries(ft_${name} INTERFACE ${ARG_DEPS})
+  endif()
+  if(found_tests)
+    ft_add_test_program(${name}_test SOURCES ${found_tests} DEPS ft_${name} ${ARG_LINK})
+  endif()
+  if(found_benches AND FT_BENCH AND benchmark_FOUND)
+    add_executable(${name}_bench ${found_benches})
+    target_link_libraries(${name}_bench PRIVATE ft_${name} benchmark::benchmark_main)
+  endif()
+endfunction()
+
+# ft_compile_for_isa(<file> <flags…>): one translation unit for one instruction set level.
+function(ft_compile_for_isa file)
+  set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${ARGN}")
+endfunction()
