@@ -100,8 +100,12 @@ void ThreadPool::Run(uint64_t n, uint64_t grain, RangeFn fn, void* arg) {
     generation_.notify_all();
   }
   Work(0);
-  while (num_busy_.load(std::memory_order_acquire) > 0) {
-    CpuRelax();
+  for (int spins = 0; num_busy_.load(std::memory_order_acquire) > 0; ++spins) {
+    if (spins < kSpinsBeforeParking) {
+      CpuRelax();
+    } else {
+      std::this_thread::yield();  // more workers than free cores: let them have ours
+    }
   }
   is_running_.store(false);
 }
