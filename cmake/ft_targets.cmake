@@ -61,3 +61,67 @@ endfunction()
 function(ft_compile_for_isa file)
   set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${ARGN}")
 endfunction()
+
+# ft_add_plugin(<name> [SOURCES files…] [DEPS core folders…] [LINK third-party targets…])
+# <name>.so in FT_PLUGIN_OUTPUT_DIR from the sources of this folder (or those given), its tests
+# (<name>_test), its benchmarks (<name>_bench) and the check that it exports its entry point alone.
+# The folder's ftplugin.yaml becomes "ft/plugin/embedded_manifest.h", which entry.cpp includes. DEPS
+# default to all that plugins may use; static, so that a plugin needs nothing of the program.
+function(ft_add_plugin name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LINK" ${ARGN})
+  ft_split_sources(found)
+  if(ARG_SOURCES)
+    set(found_sources ${ARG_SOURCES})
+  endif()
+  if(NOT ARG_DEPS)
+    set(ARG_DEPS quant expert tensor base)
+  endif()
+  set(deps ${ARG_LINK})
+  foreach(dep IN LISTS ARG_DEPS)
+    if(TARGET ft_${dep})
+      list(APPEND deps ft_${dep})
+    endif()
+  endforeach()
+
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  set(header ${generated}/ft/plugin/embedded_manifest.h)
+  file(MAKE_DIRECTORY ${generated}/ft/plugin)
+  set(hashed ${found_sources})
+  list(TRANSFORM hashed PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  add_custom_command(OUTPUT ${header}
+    COMMAND /usr/bin/python3 ${PROJECT_SOURCE_DIR}/cmake/embed_manifest.py
+            ${CMAKE_CURRENT_SOURCE_DIR}/ftplugin.yaml ${header} ${hashed}
+    DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/ftplugin.yaml ${PROJECT_SOURCE_DIR}/cmake/embed_manifest.py
+            ${hashed}
+    COMMENT "Manifest of ${name}" VERBATIM)
+
+  add_library(${name}_objects OBJECT ${found_sources} ${header})
+  target_include_directories(${name}_objects PUBLIC
+    ${generated} ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/core/plugin_api)
+  target_link_libraries(${name}_objects PUBLIC ${deps})
+  add_library(${name} MODULE)
+  target_link_libraries(${name} PRIVATE ${name}_objects)
+  set_target_properties(${name} PROPERTIES PREFIX "" LINKER_LANGUAGE CXX
+    LIBRARY_OUTPUT_DIRECTORY ${FT_PLUGIN_OUTPUT_DIR})
+  if(NOT FT_SANITIZE AND NOT FT_COVERAGE)  # both add exported runtime symbols
+    target_link_options(${name} PRIVATE -static-libgcc -static-libstdc++
+      -Wl,--no-undefined -Wl,--as-needed -Wl,--gc-sections
+      -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/plugin_exports.map)
+    set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS
+      ${PROJECT_SOURCE_DIR}/cmake/plugin_exports.map)
+    if(FT_TESTS)
+      add_test(NAME ${name}.exports COMMAND ${CMAKE_COMMAND} -DLIBRARY=$<TARGET_FILE:${name}>
+        -P ${PROJECT_SOURCE_DIR}/tests/architecture/check_exports.cmake)
+      set_tests_properties(${name}.exports PROPERTIES LABELS architecture)
+    endif()
+  endif()
+  set_property(GLOBAL APPEND PROPERTY FT_PLUGINS ${name})
+
+  if(found_tests)
+    ft_add_test_program(${name}_test SOURCES ${found_tests} DEPS ${name}_objects)
+  endif()
+  if(found_benches AND FT_BENCH AND benchmark_FOUND)
+    add_executable(${name}_bench ${found_benches})
+    target_link_libraries(${name}_bench PRIVATE ${name}_objects benchmark::benchmark_main)
+  endif()
+endfunction()

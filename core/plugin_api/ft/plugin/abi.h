@@ -31,7 +31,11 @@
 #define FT_EXPORT __attribute__((visibility("default")))
 
 /* bytes of `type` up to and including member `m` */
-#define FT_SIZE_THRU(type, m) ((uint32_t)(offsetof(type, m) + sizeof(((type*)0)->m)))
+#if defined(__cplusplus)
+#  define FT_SIZE_THRU(type, m) (static_cast<uint32_t>(offsetof(type, m) + sizeof(type::m)))
+#else
+#  define FT_SIZE_THRU(type, m) ((uint32_t)(offsetof(type, m) + sizeof(((type*)0)->m)))
+#endif
 /* is member `m` inside what the producer of *p filled in? */
 #define FT_HAS(p, type, m) ((p) != NULL && (p)->hdr.size >= FT_SIZE_THRU(type, m))
 

@@ -11,5 +11,5 @@
   };                                                                                      \
   __attribute__((section(".note.ft.plugin"), used,                                        \
                  aligned(4))) static const struct ft_note_manifest_s ft_note_manifest = { \
-      4, (uint32_t)(sizeof(json) - 1), FT_NOTE_TYPE_MANIFEST, {'F', 'T', 0, 0}, json}
+      4, sizeof(json) - 1, FT_NOTE_TYPE_MANIFEST, {'F', 'T', 0, 0}, json}
 #endif
