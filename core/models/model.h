@@ -9,28 +9,11 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/tensor/dtype.h"
+#include "core/kv_memory/cache_layout.h"
 
 namespace ft {
 
 class KvMemory;
-
-/// Layers whose cache pages are allocated together: one page table per sequence and group.
-struct CacheGroup {
-  std::string name;            ///< "full", "sliding"
-  std::vector<int> layer_ids;  ///< in layer order
-  int64_t window_tokens = 0;   ///< a query sees its own and window-1 earlier tokens; 0 = all
-  /// Elements that one token keeps in one layer: [k heads*dim | v heads*dim | index keys …].
-  std::vector<int64_t> elements_per_token;  ///< [layer_ids.size()]
-};
-
-/// A fixed block of recurrent state that a layer keeps per sequence.
-struct RecurrentBlock {
-  int layer_id = 0;
-  std::string name;  ///< "conv", "state"
-  int64_t num_elements = 0;
-  DType dtype = DType::kF32;
-};
 
 /// What a model is, for everyone who plans, schedules or shows it. Known from config.json alone.
 struct ModelInfo {
@@ -52,8 +35,12 @@ struct SequenceInput {
   int64_t start_position =
       0;                   ///< tokens of it already in the cache; its first token has this position
   int32_t num_tokens = 0;  ///< > 0
-  /// [cache group][page index] -> page id; covers start_position + num_tokens tokens.
+  /// [cache group][page index] -> page id; covers start_position + num_tokens tokens. Pages wholly
+  /// before the group's window may be -1.
   std::vector<std::span<const int32_t>> page_tables;
+  /// Tokens of the whole prompt, all chunks; 0 where there is none. Rope kinds that look at the
+  /// length (dynamic, longrope) use max(prompt_tokens, position + 1), so that chunks agree.
+  int64_t prompt_tokens = 0;
   int32_t state_slot = -1;           ///< recurrent blocks; -1 where the model has none
   std::span<const int32_t> history;  ///< the last `history_tokens` ids before its first token
 };
@@ -72,11 +59,17 @@ class Model {
   virtual ~Model() = default;
   virtual const ModelInfo& info() const = 0;
 
+  /// Most tokens, and most logit rows, that one Forward takes. Fixed when the model was loaded.
+  virtual int64_t max_tokens() const = 0;
+  virtual int64_t max_logit_rows() const = 0;
+
   /// Runs all layers, writes K/V through the page tables, and the wanted logits.
   /// `logits`  [logit_rows.size(), vocab_size] f32, overwritten
   /// What a sequence gets does not depend on the others in the batch, nor on how its tokens were
   /// cut into chunks. Allocates nothing after the first call of its size (the plan's max_tokens).
-  /// Errors: those of kernels and backends; the cache rows of this batch are then undefined.
+  /// Errors: kInvalidArgument for a token id outside the vocabulary or a batch larger than the
+  /// limits (nothing was written); those of kernels and backends; the cache rows of this batch are
+  /// then undefined.
   virtual Status Forward(const ForwardInput& input, KvMemory* kv, float* logits) = 0;
 };
 
