@@ -44,7 +44,9 @@ typedef struct ft_exec {
 typedef struct ft_svc_memory {
   ft_hdr hdr;
   void* ctx;
-  /* `kind` FT_MEM_*; 64-byte aligned at least; zeroed. Not during a step. */
+  /* `kind` FT_MEM_*; `align` a power of two, 0 means 64; host memory is zeroed, device memory holds
+   * anything. FT_E_NO_MEMORY, with the numbers, beyond the plan or the device. Not during a step.
+   */
   ft_code (*alloc)(void* ctx,
                    uint32_t kind,
                    uint64_t bytes,
@@ -56,7 +58,9 @@ typedef struct ft_svc_memory {
 } ft_svc_memory;
 
 /* ---- ft.device 0: streams, events, copies on the device the instance was created for
- * ------------- */
+ * -------------
+ * Work may run at any time between its call and the moment the host waits for it: whoever shares
+ * memory between two streams, or with the host, needs an event. On `cpu` work is done on return. */
 typedef struct ft_stream ft_stream; /* work on one stream runs in order */
 typedef struct ft_event ft_event;   /* a point in a stream's work */
 #define FT_COPY_HOST_TO_DEVICE 1u
@@ -82,6 +86,9 @@ typedef struct ft_svc_device {
   ft_code (*stream_wait)(void* ctx, ft_stream*, ft_event*, ft_error*) FT_NOEXCEPT; /* device side */
   ft_code (*event_sync)(void* ctx, ft_event*, ft_error*) FT_NOEXCEPT;              /* host blocks */
   ft_code (*stream_sync)(void* ctx, ft_stream*, ft_error*) FT_NOEXCEPT;            /* host blocks */
+  /* When the stream passed the point last recorded, on the device's clock (virtual on `sim`).
+   * FT_E_BUSY when it has not yet, FT_E_FAILED_PRECOND when nothing was recorded. */
+  ft_code (*event_time_ns)(void* ctx, ft_event*, uint64_t* out, ft_error*) FT_NOEXCEPT;
 } ft_svc_device;
 
 /* ---- ft.config 0: keys under the plugin's own name and those its manifest lists

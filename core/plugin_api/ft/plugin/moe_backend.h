@@ -29,9 +29,10 @@ typedef struct ft_moe_model {
   ft_hdr hdr;
   uint32_t n_kinds, n_layers;
   const ft_expert_kind* const* kinds; /* [n_kinds]                                             */
-  const uint64_t* expert_bytes;       /* [n_kinds] one packed expert; slots have this size     */
-  const ft_moe_layer* layers;         /* [n_layers], MoE layers only                           */
-  int64_t max_tokens;                 /* most tokens of one forward                            */
+  /* [n_kinds] one packed expert, a multiple of 64: slots of this size may lie back to back */
+  const uint64_t* expert_bytes;
+  const ft_moe_layer* layers; /* [n_layers], MoE layers only                           */
+  int64_t max_tokens;         /* most tokens of one forward                            */
 } ft_moe_model;
 
 #define FT_DEVICE_CPU 1u
@@ -40,13 +41,16 @@ typedef struct ft_moe_model {
 
 typedef struct ft_moe_budget {
   ft_hdr hdr;
-  uint32_t device_kind, reserved0; /* FT_DEVICE_*                                           */
+  uint32_t device_kind; /* FT_DEVICE_*                                                      */
+  uint32_t has_banks;   /* 1: ft.experts.bank gives every expert; 0: where plan.needs_banks is 0
+                           experts come through ft.experts.read                             */
   const uint64_t* bytes_by_kind; /* [n_kinds] for expert slots; ignored by backends that keep all */
 } ft_moe_budget;
 
 typedef struct ft_moe_plan { /* an upper bound, which the host enforces               */
   ft_hdr hdr;
   uint64_t slot_bytes;             /* expert slots on the device                            */
+  uint64_t staging_bytes;          /* packed experts in host memory on their way to a slot  */
   uint64_t host_bytes;             /* everything else in host memory: tables, scratch       */
   uint64_t n_slots;                /* over all kinds; 0 = no slots, experts are used in place */
   uint32_t needs_banks, reserved0; /* 1: wants all experts packed in host memory            */
@@ -59,6 +63,9 @@ typedef struct ft_expert_read { /* frozen: no header */
   void* dst; /* host memory, expert_bytes long: the expert arrives packed   */
 } ft_expert_read;
 
+/* The arrays behind `jobs`, x and y stay valid and unwritten until the stream has passed the call.
+ * x and y are host memory on `cpu` and `sim` (a kernel of `sim` reads it as a GPU reads mapped
+ * memory), device memory on `cuda`. */
 typedef struct ft_moe_compute {
   ft_hdr hdr;
   uint32_t layer_id, mode;
@@ -77,12 +84,12 @@ typedef struct ft_svc_experts {
    * memory. */
   const void* (*bank)(void* ctx, uint32_t layer_id, uint32_t expert_id)FT_NOEXCEPT;
   /* Brings experts from wherever they are (disk, bank) into host memory, as one batch; blocks.
-   * [owner] */
+   * On an error the destinations hold anything. [owner] */
   ft_code (*read)(void* ctx, const ft_expert_read* reads, uint32_t n, ft_error*) FT_NOEXCEPT;
   /* Runs the layer's quantization on the jobs, in order on `stream` (NULL: now). [owner] */
   ft_code (*compute)(void* ctx, const ft_moe_compute*, ft_stream* stream, ft_error*) FT_NOEXCEPT;
   /* out[t] = sum over j < top_k of y[t*top_k+j], in this order, in order on `stream`; ids < 0 are
-   * skipped. */
+   * skipped (their rows of y are not read). The ids stay as compute's arrays do. [owner] */
   ft_code (*sum_routes)(void* ctx,
                         uint32_t layer_id,
                         int64_t n_tokens,
@@ -133,7 +140,8 @@ typedef struct ft_moe_backend {
                     const ft_moe_budget*,
                     void** inst,
                     ft_error*) FT_NOEXCEPT;
-  /* Issues one layer's experts on io->stream. Allocates nothing. */
+  /* Issues one layer's experts on io->stream; what io points to stays valid until the stream has
+     passed. Allocates nothing. After an error `out` holds anything, and the instance goes on. */
   ft_code (*forward)(void* inst, const ft_moe_io*, ft_error*) FT_NOEXCEPT;
   ft_code (*counters)(void* inst, ft_moe_counters* out, ft_error*) FT_NOEXCEPT; /* any thread */
   void (*destroy)(void* inst) FT_NOEXCEPT;
