@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
@@ -15,25 +16,12 @@
 #include "core/checkpoint/model_config.h"
 #include "core/checkpoint/stop_ids.h"
 #include "core/models/model.h"
+#include "core/moe/cache_budget.h"
 
 namespace ft {
 
 class MoeBackendRegistry;
 class QuantizationRegistry;
-
-/// How much memory expert slots may take, by backends that hold only some experts.
-struct ExpertCacheBudget {
-  enum class Kind {
-    kAuto,   ///< what is left of the memory limit; all experts when they fit
-    kSlots,  ///< `slots` over all layers
-    kRate,   ///< `rate` (0, 1] of layers × experts
-    kBytes,  ///< `bytes` over all layers
-  };
-  Kind kind = Kind::kAuto;
-  int64_t slots = 0;
-  double rate = 0;
-  uint64_t bytes = 0;
-};
 
 /// `what` is valid during the call: "layer 3: self_attn", "experts of layer 3".
 struct LoadProgress {
