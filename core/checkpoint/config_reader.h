@@ -55,9 +55,9 @@ class ConfigReader {
   const json::Value* Raw(std::string_view key);
 
   /// Fails (kUnimplemented) unless the key is absent, null or equal to `only`: "ft serves only …".
-  Status Expect(std::string_view key, bool only);
-  Status Expect(std::string_view key, int64_t only);
-  Status Expect(std::string_view key, std::string_view only);
+  Status ExpectBool(std::string_view key, bool only);
+  Status ExpectInt(std::string_view key, int64_t only);
+  Status ExpectString(std::string_view key, std::string_view only);
 
   /// Marks keys as understood and without effect in this family.
   void Ignore(std::initializer_list<std::string_view> keys);

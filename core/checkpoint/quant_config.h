@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,11 +31,6 @@ struct QuantConfig {
   std::vector<int64_t> block_shape;  ///< weight_block_size of "fp8", else empty
 
   bool is_quantized() const { return !method.empty(); }
-
-  /// The group promised for the linear module `name` ("model.layers.0.mlp.gate"), or null when it
-  /// is to be left alone. Errors: kInvalidArgument for a pattern that does not compile or takes
-  /// too long. "Linear" covers every module; a more specific target wins over it.
-  Result<const QuantGroup*> GroupOf(std::string_view module) const;
 };
 
 /// From the value of `quantization_config` (or `compression_config`). null: not quantized.
@@ -44,10 +40,30 @@ Result<QuantConfig> ParseQuantConfig(const json::Value* config);
 /// From a whole hf_quant_config.json (ModelOpt).
 Result<QuantConfig> ParseHfQuantConfig(const json::Value& config);
 
-/// True when `pattern` means `module`: "re:" + a regular expression matched from the start (as
-/// Python's re.match), a wildcard with '*' over the whole name, or the name itself or one of its
-/// parents ("model.layers.0" means "model.layers.0.mlp").
-/// Errors: kInvalidArgument when it does not compile, kResourceExhausted when it takes too long.
-Result<bool> MatchesModule(std::string_view pattern, std::string_view module);
+/// Which group a module belongs to. Compiles the patterns of a QuantConfig once; owns its copy.
+class QuantMatcher {
+ public:
+  /// Errors: kInvalidArgument that names the pattern that does not compile or is too long.
+  static Result<QuantMatcher> Create(const QuantConfig& config);
+
+  QuantMatcher(QuantMatcher&&) noexcept;
+  QuantMatcher& operator=(QuantMatcher&&) noexcept;
+  ~QuantMatcher();
+
+  /// The group promised for the linear module `module` ("model.layers.0.mlp.gate"), or null when it
+  /// is to be left alone. Ignored modules come first, then targets that name modules, then classes
+  /// ("Linear"), which are taken to mean every module. Lives as long as the matcher.
+  ///
+  /// A pattern means a module when it is "re:" + a regular expression that matches from the start
+  /// (as Python's re.match), a wildcard with '*' for the name or one of its parents, the name
+  /// itself, one of its parents ("model.layers.0"), or its end ("mlp.gate").
+  /// Errors: kResourceExhausted when a regular expression takes too long.
+  Result<const QuantGroup*> GroupOf(std::string_view module) const;
+
+ private:
+  struct State;
+  explicit QuantMatcher(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace ft
