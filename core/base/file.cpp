@@ -112,8 +112,9 @@ Status ReadExactly(const FileDescriptor& file,
       return FromErrno(errno, "read", path);
     }
     if (got == 0) {
-      return DataLoss("{}: ends at byte {}: want {} bytes from byte {} on, got {}", path,
-                      offset + done, out.size(), offset, done);
+      FT_ASSIGN_OR_RETURN(const uint64_t num_bytes, FileBytes(file, path));
+      return DataLoss("{}: has {} bytes: want {} bytes from byte {} on, got {}", path, num_bytes,
+                      out.size(), offset, done);
     }
     done += static_cast<size_t>(got);
   }

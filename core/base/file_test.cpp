@@ -54,7 +54,7 @@ TEST_F(FileTest, ReadExactlyNamesFileAndByteCountsWhenTheFileEnds) {
   EXPECT_EQ(out[3], std::byte{'9'});
   const Status status = ReadExactly(file, path, 8, out);
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
-  EXPECT_EQ(status.message(), path + ": ends at byte 10: want 4 bytes from byte 8 on, got 2");
+  EXPECT_EQ(status.message(), path + ": has 10 bytes: want 4 bytes from byte 8 on, got 2");
 }
 
 TEST_F(FileTest, MapsAFileAndAnEmptyOne) {

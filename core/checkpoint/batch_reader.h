@@ -22,15 +22,15 @@ struct ReadRequest {
 };
 
 struct BatchReaderOptions {
-  int depth = 32;              ///< reads in flight, 1..1024
-  bool allow_direct = true;    ///< false: through the page cache
-  bool allow_io_uring = true;  ///< false: pread
-  size_t chunk_bytes =
-      1 << 20;  ///< a longer range is read in pieces of this size, a multiple of 4096
+  int depth = 32;                ///< reads in flight, 1..1024
+  bool allow_direct = true;      ///< false: through the page cache
+  bool allow_io_uring = true;    ///< false: pread
+  size_t chunk_bytes = 1 << 20;  ///< longer ranges are cut: a multiple of 4096, at most 64 MiB
 };
 
-/// Owns its descriptors and bounce buffers (depth · (chunk_bytes + 8 KiB) at most with direct I/O).
-/// One Read at a time; use one reader per reading thread.
+/// Owns its descriptors and, with direct I/O, bounce buffers of depth · chunk_bytes in all: the
+/// disk wants aligned addresses, and tensors lie anywhere. A destination, offset and length that
+/// are multiples of 4096 are read in place. One Read at a time; Read allocates nothing.
 class BatchReader {
  public:
   /// Opens `paths`. Errors: as OpenFile; kInvalidArgument for options out of range.
