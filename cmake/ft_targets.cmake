@@ -57,9 +57,17 @@ function(ft_add_core_library name)
   endif()
 endfunction()
 
-# ft_compile_for_isa(<file> <flags…>): one translation unit for one instruction set level.
-function(ft_compile_for_isa file)
-  set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${ARGN}")
+# ft_compile_for_isa(<file> generic|avx2): one translation unit of kernels for one instruction set.
+# No contraction behind our back (sums must have the same bits in every instantiation), optimised in
+# debug builds too, 32-byte vectors as plain values also where the CPU has none.
+function(ft_compile_for_isa file level)
+  set(flags -O2 -ffp-contract=off -Wno-psabi)
+  if(level STREQUAL "avx2")
+    list(APPEND flags -mavx2 -mfma -mf16c)
+  elseif(NOT level STREQUAL "generic")
+    message(FATAL_ERROR "ft_compile_for_isa: level ${level} is not known")
+  endif()
+  set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${flags}")
 endfunction()
 
 # ft_add_plugin(<name> [SOURCES files…] [DEPS core folders…] [LINK third-party targets…])

@@ -24,9 +24,13 @@ class Quantization {
 
   const std::string& origin() const { return origin_; }
 
+  /// Errors: kPluginFault when the table is short, mislabelled or lacks a function.
+  Status CheckTable() const;
+
   // Each forwards to the table's function of that name, turns ft_error into a Status with the
   // format and origin in front, and checks what came back. See ft/plugin/quantization.h for shapes
   // and threads.
+  // Match: a verdict of FT_MATCH_BROKEN comes back as kDataLoss with the format's reason.
   Result<ft_match> Match(std::string_view matrix_name,
                          const std::vector<ft_part_info>& parts) const;
   Result<std::string> LayoutId(uint32_t layout) const;
@@ -54,6 +58,9 @@ class Quantization {
   Status ExpertMlpReference(const ft_expert_mlp_args& args) const;
 
  private:
+  template <typename Function, typename... Args>
+  Status Call(const char* what, Function function, Args... args) const;
+
   const ft_quantization* table_;
   void* state_;
   std::string format_;
@@ -63,7 +70,8 @@ class Quantization {
 /// The formats of one process, by name. Filled at start, then read only.
 class QuantizationRegistry {
  public:
-  /// Errors: kInvalidArgument when the format is there already (both origins are named).
+  /// Errors: kInvalidArgument when the format is there already (both origins are named); those of
+  /// CheckTable.
   Status Add(Quantization quantization);
 
   /// Null when absent. The pointer lives as long as the registry.
@@ -71,7 +79,8 @@ class QuantizationRegistry {
 
   const std::vector<std::unique_ptr<Quantization>>& all() const { return all_; }
 
-  /// The one format that says these parts are its own. Errors: kDataLoss with every reason when
+  /// The one format that says these parts are its own (others may call them broken). Errors:
+  /// kDataLoss with every reason when
   /// formats recognise their names but roles are missing; kUnimplemented, with the suffixes and
   /// dtypes, when no loaded format knows them; kInternal when two claim them.
   struct Found {

@@ -29,15 +29,17 @@ typedef struct ft_part_info { /* frozen: no header */
 #define FT_MATCH_NO \
   0u /* not this format                                                          */
 #define FT_MATCH_YES 1u
-#define FT_MATCH_BROKEN \
-  2u /* this format's names, but roles are missing or shapes do not fit: ft_error */
+/* This format's names, but roles are missing or shapes do not fit. match returns FT_OK and says why
+ * in ft_error.message: the host collects the reasons of all formats. */
+#define FT_MATCH_BROKEN 2u
 
 typedef struct ft_match {
   ft_hdr hdr;
   uint32_t verdict;
-  uint32_t spelling; /* the format's own number for this way of writing; handed to pack    */
+  uint32_t spelling; /* the format's own number for this way of writing, also for which of
+                        the used parts plays which role; handed to pack unchanged */
   int64_t rows, cols;
-  uint64_t used;   /* bit i: parts[i] is handed to pack, in this order                   */
+  uint64_t used;   /* bit i: parts[i] is handed to pack, in ascending order of i         */
   uint64_t unused; /* bit i: parts[i] is known and not needed (input_scale)              */
 } ft_match;
 

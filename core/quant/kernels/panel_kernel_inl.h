@@ -1,0 +1,244 @@
+// The kernel of packed matrices (panel.h) for any format and instruction set: include it in one
+// translation unit per instruction set. Everything is in an unnamed namespace and calls no inline
+// function of another header, or the linker could hand AVX2 code to a CPU without it.
+//
+// A format brings a Decoder:
+//   static constexpr int kBlockCols;    16 or 32
+//   static constexpr float kUnit;       what the sums are multiplied with at the end (power of two)
+//   Decoder(const PanelRef&, int64_t cols);
+//   static constexpr bool kHasScale;
+//   V8 Scale(int64_t block) const;               factor of 8 rows in that block, if it has one
+//   void Block(int64_t block, Sink sink) const;  calls sink(k, V8 codes of 8 rows) for k in order
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__AVX2__)
+#  include <immintrin.h>
+#endif
+
+#include "core/quant/kernels/panel.h"
+
+// Decoders and sinks must melt into the loop.
+#define FT_ALWAYS_INLINE __attribute__((always_inline))
+
+namespace ft::kernels {
+namespace {
+
+using V8 = float __attribute__((vector_size(32), may_alias));  // 8 rows
+
+inline FT_ALWAYS_INLINE V8 Load8(const float* from) {
+  V8 value;
+  __builtin_memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+inline FT_ALWAYS_INLINE void Store8(float* to, V8 value) {
+  __builtin_memcpy(to, &value, sizeof(value));
+}
+
+inline FT_ALWAYS_INLINE V8 Splat8(float value) {
+  return V8{value, value, value, value, value, value, value, value};
+}
+
+inline FT_ALWAYS_INLINE V8 MulAdd8(V8 a, V8 b, V8 c) {
+#if defined(__AVX2__)
+  return _mm256_fmadd_ps(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+constexpr int64_t kChunkCols = 128;  // decoded at once for many tokens: 2 panels are 8 KiB in L1
+constexpr int kMaxBlockCols = 32;
+
+template <class Decoder>
+inline FT_ALWAYS_INLINE V8 ScaleOf(const Decoder& decoder, int64_t block) {
+  if constexpr (Decoder::kHasScale) {
+    return decoder.Scale(block);
+  } else {
+    return V8{};
+  }
+}
+
+// acc + scale · sum of a block.
+template <class Decoder>
+inline FT_ALWAYS_INLINE V8 Finish(V8 scale, V8 sum, V8 acc) {
+  if constexpr (Decoder::kHasScale) {
+    return MulAdd8(scale, sum, acc);
+  } else {
+    return acc + sum;
+  }
+}
+
+// One to four tokens: weights go from their codes straight into the sums.
+template <class Decoder, size_t kTokens>
+void DirectTokens(const TileArgs& args,
+                  const float* const* x,
+                  const float* const* tail,
+                  float* out) {
+  constexpr int kCols = Decoder::kBlockCols;
+  const int64_t whole = args.cols / kCols;
+  const int64_t blocks = (args.cols + kCols - 1) / kCols;
+  const Decoder first(args.panels[0], args.cols);
+  const Decoder second(args.panels[args.num_panels - 1], args.cols);
+  V8 acc[2][kTokens] = {};
+  for (int64_t block = 0; block < blocks; ++block) {
+    const float* from[kTokens];
+    for (size_t t = 0; t < kTokens; ++t) {
+      from[t] = block < whole ? x[t] + block * kCols : tail[t];
+    }
+    for (int panel = 0; panel < 2; ++panel) {
+      if (panel == args.num_panels) {
+        break;
+      }
+      const Decoder& decoder = panel == 0 ? first : second;
+      V8 sum[kTokens] = {};
+      decoder.Block(block, [&](int k, V8 weights) FT_ALWAYS_INLINE {
+        for (size_t t = 0; t < kTokens; ++t) {
+          sum[t] = MulAdd8(weights, Splat8(from[t][k]), sum[t]);
+        }
+      });
+      const V8 scale = ScaleOf(decoder, block);
+      for (size_t t = 0; t < kTokens; ++t) {
+        acc[panel][t] = Finish<Decoder>(scale, sum[t], acc[panel][t]);
+      }
+    }
+  }
+  for (size_t t = 0; t < kTokens; ++t) {
+    for (int panel = 0; panel < args.num_panels; ++panel) {
+      Store8(out + t * 16 + panel * 8, acc[panel][t] * Splat8(Decoder::kUnit));
+    }
+  }
+}
+
+// Many tokens: the same sums in the same order, from weights decoded to L1 once per tile.
+// decoded: [2][chunk_cols][8].
+template <class Decoder, size_t kTokens>
+void BufferedTokens(const Decoder* const* decoders,
+                    int64_t first_block,
+                    int64_t num_blocks,
+                    const float* decoded,
+                    const float* const* x,
+                    float* out) {
+  constexpr int kCols = Decoder::kBlockCols;
+  for (int64_t block = 0; block < num_blocks; ++block) {
+    const float* weights = decoded + block * kCols * 8;
+    V8 sum[2][kTokens] = {};
+    for (int k = 0; k < kCols; ++k) {
+      const V8 w0 = Load8(weights + k * 8);
+      const V8 w1 = Load8(weights + kChunkCols * 8 + k * 8);
+      for (size_t t = 0; t < kTokens; ++t) {
+        const V8 value = Splat8(x[t][block * kCols + k]);
+        sum[0][t] = MulAdd8(w0, value, sum[0][t]);
+        sum[1][t] = MulAdd8(w1, value, sum[1][t]);
+      }
+    }
+    for (int panel = 0; panel < 2; ++panel) {
+      const V8 scale = ScaleOf(*decoders[panel], first_block + block);
+      for (size_t t = 0; t < kTokens; ++t) {
+        float* acc = out + t * 16 + panel * 8;
+        Store8(acc, Finish<Decoder>(scale, sum[panel][t], Load8(acc)));
+      }
+    }
+  }
+}
+
+template <class Decoder>
+void BufferedTile(const TileArgs& args, const float* const* x, const float* tails) {
+  constexpr int kCols = Decoder::kBlockCols;
+  alignas(32) float decoded[2 * kChunkCols * 8];
+  const Decoder first(args.panels[0], args.cols);
+  const Decoder second(args.panels[args.num_panels - 1], args.cols);
+  const Decoder* const decoders[2] = {&first, &second};
+  const int64_t num_tokens = args.num_tokens;
+  for (int64_t i = 0; i < num_tokens * 16; ++i) {
+    args.out[i] = 0.0F;
+  }
+  const int64_t whole = args.cols / kCols;
+  const int64_t blocks = (args.cols + kCols - 1) / kCols;
+  constexpr int64_t kChunkBlocks = kChunkCols / kCols;
+  for (int64_t at = 0; at < blocks;) {
+    // The last, partial block is a chunk of its own: its x comes from the padded copies.
+    const int64_t end =
+        at < whole ? (at + kChunkBlocks < whole ? at + kChunkBlocks : whole) : blocks;
+    for (int64_t block = at; block < end; ++block) {
+      for (int panel = 0; panel < args.num_panels; ++panel) {
+        float* to = decoded + panel * kChunkCols * 8 + (block - at) * kCols * 8;
+        decoders[panel]->Block(
+            block, [&](int k, V8 weights) FT_ALWAYS_INLINE { Store8(to + k * 8, weights); });
+      }
+    }
+    if (args.num_panels == 1) {
+      for (int64_t i = 0; i < (end - at) * kCols * 8; ++i) {
+        decoded[kChunkCols * 8 + i] = 0.0F;
+      }
+    }
+    for (int64_t t = 0; t < num_tokens; t += 4) {
+      const float* from[4];
+      const int64_t count = num_tokens - t < 4 ? num_tokens - t : 4;
+      for (int64_t i = 0; i < count; ++i) {
+        from[i] = at < whole ? x[t + i] + at * kCols : tails + (t + i) * kMaxBlockCols;
+      }
+      float* out = args.out + t * 16;
+      switch (count) {
+        case 1:
+          BufferedTokens<Decoder, 1>(decoders, at, end - at, decoded, from, out);
+          break;
+        case 2:
+          BufferedTokens<Decoder, 2>(decoders, at, end - at, decoded, from, out);
+          break;
+        case 3:
+          BufferedTokens<Decoder, 3>(decoders, at, end - at, decoded, from, out);
+          break;
+        default:
+          BufferedTokens<Decoder, 4>(decoders, at, end - at, decoded, from, out);
+          break;
+      }
+    }
+    at = end;
+  }
+  for (int64_t i = 0; i < num_tokens * 16; i += 8) {
+    Store8(args.out + i, Load8(args.out + i) * Splat8(Decoder::kUnit));
+  }
+}
+
+/// The TileFn of a format.
+template <class Decoder>
+void RunTile(const TileArgs& args) {
+  constexpr int kCols = Decoder::kBlockCols;
+  static_assert(kCols <= kMaxBlockCols && kChunkCols % kCols == 0);
+  const float* x[kTileTokens];
+  const float* tail[kTileTokens];
+  float tails[kTileTokens * kMaxBlockCols];
+  const int64_t rest = args.cols % kCols;
+  for (int64_t t = 0; t < args.num_tokens; ++t) {
+    const int64_t row = args.tokens == nullptr ? t : args.tokens[t];
+    x[t] = args.x + row * args.x_stride;
+    tail[t] = tails + t * kMaxBlockCols;
+    for (int64_t k = 0; rest != 0 && k < kCols; ++k) {
+      tails[t * kMaxBlockCols + k] = k < rest ? x[t][args.cols - rest + k] : 0.0F;
+    }
+  }
+  switch (args.num_tokens) {
+    case 1:
+      DirectTokens<Decoder, 1>(args, x, tail, args.out);
+      break;
+    case 2:
+      DirectTokens<Decoder, 2>(args, x, tail, args.out);
+      break;
+    case 3:
+      DirectTokens<Decoder, 3>(args, x, tail, args.out);
+      break;
+    case 4:
+      DirectTokens<Decoder, 4>(args, x, tail, args.out);
+      break;
+    default:
+      BufferedTile<Decoder>(args, x, tails);
+      break;
+  }
+}
+
+}  // namespace
+}  // namespace ft::kernels
