@@ -57,15 +57,16 @@ function(ft_add_core_library name)
   endif()
 endfunction()
 
-# ft_compile_for_isa(<file> generic|avx2): one translation unit of kernels for one instruction set.
-# No contraction behind our back (sums must have the same bits in every instantiation), optimised in
-# debug builds too, 32-byte vectors as plain values also where the CPU has none.
-function(ft_compile_for_isa file level)
-  set(flags -O2 -ffp-contract=off -Wno-psabi)
-  if(level STREQUAL "avx2")
-    list(APPEND flags -mavx2 -mfma -mf16c)
-  elseif(NOT level STREQUAL "generic")
-    message(FATAL_ERROR "ft_compile_for_isa: level ${level} is not known")
+# ft_compile_for_isa(<file> generic|avx2|<flags…>): one translation unit for one instruction set.
+# The named levels are for kernels: no contraction behind our back (sums must have the same bits in
+# every instantiation), optimised in debug builds too, vectors as plain values on any CPU.
+function(ft_compile_for_isa file)
+  set(flags ${ARGN})
+  set(kernel_flags -O2 -ffp-contract=off -Wno-psabi)
+  if("${flags}" STREQUAL "generic")
+    set(flags ${kernel_flags})
+  elseif("${flags}" STREQUAL "avx2")
+    set(flags ${kernel_flags} -mavx2 -mfma -mf16c)
   endif()
   set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "${flags}")
 endfunction()
