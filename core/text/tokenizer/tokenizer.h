@@ -24,7 +24,7 @@ struct DecodeOptions {
 };
 
 /// Longest text that Encode takes.
-inline constexpr size_t kMaxEncodeBytes = size_t{64} << 20;
+inline constexpr size_t kMaxEncodeBytes = size_t{16} << 20;
 
 struct TokenizerParts;
 
