@@ -10,9 +10,11 @@
 
 namespace ft {
 
-/// What a command prints on stdout, and the program's exit code.
+/// What a command prints on stdout, one line for stderr where something went wrong, and the
+/// program's exit code (design: 0 ready, 1 not ready, 2 usage, 3 not there, 4 trust, 5 probe).
 struct CommandOutput {
-  std::string text;
+  std::string text;   ///< ends with a line end; with `json` always exactly one document
+  std::string error;  ///< for stderr; empty otherwise
   int exit_code = 0;
 };
 

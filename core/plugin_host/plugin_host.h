@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/plugin_host/manifest.h"
 #include "core/plugin_host/plugin_record.h"
 
 namespace ft {
 
 class MoeBackendRegistry;
 class QuantizationRegistry;
+struct ProbeVerdict;
 
 namespace text {
 class ParserRegistry;
@@ -50,6 +52,11 @@ struct PluginRegistries {
   text::ParserRegistry* parsers = nullptr;
 };
 
+enum class ProbeScope {
+  kAll,
+  kNamed
+};
+
 /// Owner thread only; load everything at start, before other threads exist.
 class PluginHost {
  public:
@@ -63,7 +70,8 @@ class PluginHost {
 
   /// Runs every file that is still `ready` in the probe. Built-in files share one child; when that
   /// child does not come back whole, and for all other files, each file gets its own.
-  void Probe();
+  /// kNamed: only those that --plugin named.
+  void Probe(ProbeScope scope = ProbeScope::kAll);
 
   /// Discover, Probe, then dlopen, entry, start and registration of every ready plugin. A plugin
   /// that is not ready is left out with one log line, unless `--plugin` named it: then that is an
@@ -87,12 +95,15 @@ class PluginHost {
   Status AddNamedFiles();
   Status ResolveNames();
   void AddFolder(const std::string& path, PluginSource source);
-  void AddFile(const std::string& path, PluginSource source);
-  void MarkShadowed();
-  Status Load(PluginRecord* record, const PluginRegistries& registries);
+  bool AddFile(const std::string& path, PluginSource source);
+  void MarkTwins();
+  void TakeVerdict(size_t index, const ProbeVerdict& verdict);
+  Status Load(size_t index, const PluginRegistries& registries);
 
   PluginHostOptions options_;
+  std::string prefix_;  // of ft itself: <exe dir>/..
   std::vector<PluginRecord> records_;
+  std::vector<Manifest> manifests_;  // of the record with the same index
   std::vector<PluginDir> dirs_;
   std::vector<size_t> named_;
   bool is_discovered_ = false;
