@@ -1,0 +1,11 @@
+// The NVFP4 kernels, one per instruction set (core/quant/kernels/panel.h).
+#pragma once
+
+#include "core/quant/kernels/panel.h"
+
+namespace ft::nvfp4 {
+
+void TileGeneric(const kernels::TileArgs& args);
+void TileAvx2(const kernels::TileArgs& args);
+
+}  // namespace ft::nvfp4
