@@ -24,12 +24,12 @@ enum class OptionType {
 };
 
 struct OptionSpec {
-  std::string name;                  ///< "max-running-requests"; the flag is "--" + name
-  std::vector<std::string> aliases;  ///< further flags, without dashes
+  std::string name = {};                  ///< "max-running-requests"; the flag is "--" + name
+  std::vector<std::string> aliases = {};  ///< further flags, without dashes
   OptionType type = OptionType::kString;
-  std::string default_value;  ///< as text; empty: none
-  std::string help;           ///< one line
-  std::string group;          ///< heading in --help
+  std::string default_value = {};  ///< as text; empty: none
+  std::string help = {};           ///< one line
+  std::string group = {};          ///< heading in --help
   std::vector<std::string> choices = {};
   double min = std::numeric_limits<double>::lowest();  ///< kInt, kFloat
   double max = std::numeric_limits<double>::max();

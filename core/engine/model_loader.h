@@ -34,7 +34,7 @@ struct LoadOptions {
   std::string dir;                   ///< a checkpoint folder
   std::string device = "auto";       ///< auto | cpu | sim | sim:PRESET | sim:FILE | cuda:N
   std::string moe_backend = "auto";  ///< auto, or a component's name ("resident", "offload", …)
-  ExpertCacheBudget expert_cache;    ///< for backends with slots
+  ExpertCacheRequest expert_cache;   ///< for backends with slots
   int num_threads = 0;               ///< workers, the caller of Forward included; 0 = usable cores
   int64_t max_batch_tokens = 2048;   ///< most tokens of one Forward
   int64_t max_logit_rows = 64;       ///< most logit rows of one Forward, <= max_batch_tokens

@@ -1,0 +1,107 @@
+// The program `ft`: argv to a command, its settings, its exit code.
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "core/app/arguments.h"
+#include "core/app/command.h"
+#include "core/base/errors.h"
+#include "core/base/log.h"
+#include "core/plugin_host/plugin_host.h"
+
+namespace ft::app {
+namespace {
+
+std::map<std::string, std::string> ProcessEnvironment() {
+  std::map<std::string, std::string> result;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos) {
+      result[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+  }
+  return result;
+}
+
+bool HasOption(const Command& command, const std::string& name) {
+  for (const OptionSpec& spec : command.options) {
+    if (spec.name == name) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The file that --config or FT_CONFIG names.
+std::string ConfigFile(const ParsedArguments& parsed,
+                       const std::map<std::string, std::string>& environment) {
+  const auto flag = parsed.flags.find("config");
+  if (flag != parsed.flags.end()) {
+    return flag->second.back();
+  }
+  const auto variable = environment.find("FT_CONFIG");
+  return variable == environment.end() ? std::string() : variable->second;
+}
+
+int Run(const std::vector<std::string>& args, const char* program) {
+  Result<ParsedArguments> parsed = ParseArguments(AllCommands(), args);
+  if (!parsed.ok()) {
+    return PrintError(parsed.status());
+  }
+  if (parsed->command == nullptr) {
+    std::fputs(parsed->text.c_str(), stdout);
+    return 0;
+  }
+  const Command& command = *parsed->command;
+  Invocation invocation;
+  invocation.program = program;
+  invocation.environment = ProcessEnvironment();
+  invocation.positionals = parsed->positionals;
+  const bool reads = command.reads_settings;
+  Result<Settings> settings = Settings::Resolve(
+      command.options, parsed->flags,
+      reads ? invocation.environment : std::map<std::string, std::string>(),
+      reads && HasOption(command, "config") ? ConfigFile(*parsed, invocation.environment)
+                                            : std::string());
+  if (!settings.ok()) {
+    return PrintError(settings.status());
+  }
+  invocation.settings = std::move(*settings);
+  if (HasOption(command, "log-level")) {
+    const Result<LogLevel> level = ParseLogLevel(invocation.settings.String("log-level"));
+    if (!level.ok()) {
+      return PrintError(level.status());
+    }
+    SetLogLevel(*level);
+  }
+  return command.run(invocation);
+}
+
+}  // namespace
+
+int PrintError(const Status& status) {
+  std::fprintf(stderr, "ft: %s\n", status.message().c_str());
+  return ExitCode(status.code());
+}
+
+}  // namespace ft::app
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], ft::kPluginProbeCommand) == 0) {
+    return ft::RunPluginProbe(argc, argv);
+  }
+  // A closed pipe or socket is an error of that write, not the end of the program.
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  const int code = ft::app::Run(args, argv[0]);
+  if (std::fflush(stdout) != 0 && code == 0) {
+    return ft::app::PrintError(ft::Internal("standard output cannot be written"));
+  }
+  return code;
+}
