@@ -25,9 +25,16 @@ enum class CopyDirection : uint32_t {
 };
 
 /// Made by a Device, opaque to everyone else. Work on one stream runs in order.
-class Stream;
+class Stream {
+ public:
+  virtual ~Stream() = default;
+};
+
 /// A point in a stream's work.
-class Event;
+class Event {
+ public:
+  virtual ~Event() = default;
+};
 
 /// What a running kernel may see of device memory. Kernels here are host functions: `cpu` gives the
 /// address back, `sim` gives the place of the bytes behind a device address.
@@ -88,14 +95,14 @@ class Device {
   /// Waits for its work first. Null is ignored.
   virtual void DestroyStream(Stream* stream) = 0;
   virtual Result<Event*> CreateEvent() = 0;
-  /// Requires: no queued work waits for it.
+  /// Null is ignored. Requires: no queued work waits for it.
   virtual void DestroyEvent(Event* event) = 0;
 
   /// `event` stands for all work of `stream` so far.
   virtual Status RecordEvent(Event* event, Stream* stream) = 0;
   /// Later work of `stream` runs after `event` as last recorded; one never recorded is passed.
   virtual Status WaitEvent(Stream* stream, Event* event) = 0;
-  /// Errors: the first failure of the work awaited; the stream then goes on behind it.
+  /// Errors: the first failure of any work since the last sync; the stream goes on behind it.
   virtual Status SyncEvent(Event* event) = 0;
   virtual Status SyncStream(Stream* stream) = 0;
   /// Device clock when `event` was passed. Errors: kUnavailable: not passed yet;

@@ -23,7 +23,7 @@ struct SimDeviceOptions {
   double copy_gb_per_s = 25.0;    ///< each direction, 10^9 bytes
   double copy_latency_us = 10.0;  ///< per copy
   double launch_us = 5.0;         ///< per kernel, beside its own cost
-  uint32_t max_queued = 4096;     ///< per stream; a full queue is run
+  uint32_t max_queued = 1024;     ///< per stream; a full queue is run
 };
 
 /// Errors: kResourceExhausted when the arena cannot be reserved, kInvalidArgument for options that

@@ -1,0 +1,34 @@
+#include "core/device/device.h"
+
+#include "core/base/errors.h"
+#include "core/base/log.h"
+#include "core/device/cpu_device.h"
+#include "core/device/sim_device.h"
+
+namespace ft {
+
+Result<std::unique_ptr<Device>> MakeDevice(std::string_view spec) {
+  if (spec == "auto") {
+    FT_LOG(kInfo, "device: cpu (auto: this build has no accelerator devices yet)");
+    return MakeCpuDevice();
+  }
+  if (spec == "cpu") {
+    return MakeCpuDevice();
+  }
+  if (spec == "sim" || spec == "sim:rtx3090") {
+    return MakeSimDevice();
+  }
+  if (spec.rfind("sim:", 0) == 0) {
+    return Unimplemented(
+        "--device {}: the only preset so far is rtx3090, and files are not read yet; use --device "
+        "sim",
+        spec);
+  }
+  if (spec == "cuda" || spec.rfind("cuda:", 0) == 0) {
+    return Unimplemented("--device {}: CUDA devices are not built yet; use --device cpu or sim",
+                         spec);
+  }
+  return InvalidArgument("--device {}: want auto, cpu or sim", spec);
+}
+
+}  // namespace ft
