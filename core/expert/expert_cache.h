@@ -45,12 +45,10 @@ class ExpertCache {
   /// What `slot` holds, or kNoKey.
   int32_t KeyAt(SlotId slot) const;
 
-  /// Places up to min(max_wave, num_slots) of the first `num_pending` keys of `pending`: those that
-  /// are resident, in their order, then, if these are all of them, others, in their order. Moves
-  /// the keys that are left to the front of `pending`, in their order, and writes what was placed
-  /// to `placed`. A slot is in a wave at most once.
-  /// `pending`  distinct keys; `placed`  room for min(max_wave, num_slots, num_pending)
-  /// Returns how many were placed: at least one unless num_pending is 0. Requires: max_wave >= 1.
+  /// Places n = min(max_wave, num_slots, pending.size()) of the keys in `pending`: those that are
+  /// resident, in their order, then others, in their order. Moves the keys that are left to the
+  /// front of `pending`, in their order, and writes what was placed to `placed`. Returns n.
+  /// `pending`  distinct keys; `placed`  room for n. Requires: max_wave >= 1.
   int32_t PlaceWave(std::span<int32_t> pending, int32_t max_wave, std::span<Placement> placed);
 
   /// Empties the slot of `key` (its fetch failed). Not resident: nothing happens.
