@@ -1,7 +1,5 @@
 #include "core/device/cpu_device.h"
 
-#include <sys/sysinfo.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -9,6 +7,8 @@
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
+
+#include <sys/sysinfo.h>
 
 #include "core/base/errors.h"
 #include "core/base/file.h"

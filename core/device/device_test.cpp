@@ -286,8 +286,8 @@ TEST(SimDeviceTest, AFullQueueIsRun) {
   Stream* stream = device->CreateStream().value();
   const std::array<std::byte, 64> host = {};
   for (int i = 0; i < 1000; ++i) {
-    ASSERT_TRUE(device->CopyAsync(stream, memory, host.data(), 64, CopyDirection::kHostToDevice)
-                    .ok());
+    ASSERT_TRUE(
+        device->CopyAsync(stream, memory, host.data(), 64, CopyDirection::kHostToDevice).ok());
   }
   ASSERT_TRUE(device->SyncStream(stream).ok());
   EXPECT_EQ(device->counters().bytes_to_device, 64'000U);

@@ -1,11 +1,11 @@
 #include "core/device/sim_arena.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+
+#include <sys/mman.h>
 
 #include "core/base/errors.h"
 #include "core/base/file.h"

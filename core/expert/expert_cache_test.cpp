@@ -35,8 +35,7 @@ class Oracle {
           const auto oldest = std::min_element(
               slots_.begin(), slots_.end(),
               [](const Slot& a, const Slot& b) { return a.age < b.age; });  // the first of equals
-          placed.push_back(
-              {key, static_cast<SlotId>(oldest - slots_.begin()), false, oldest->key});
+          placed.push_back({key, static_cast<SlotId>(oldest - slots_.begin()), false, oldest->key});
           *oldest = {key, wave_};
         }
       }
@@ -77,8 +76,8 @@ bool StepAgrees(ExpertCache* cache, Oracle* oracle, std::vector<int32_t> keys, i
   std::vector<int32_t> seen;
   int num_waves = 0;
   while (num_pending > 0) {
-    const auto num_placed = static_cast<size_t>(
-        cache->PlaceWave(std::span(keys).first(num_pending), max_wave, placed));
+    const auto num_placed =
+        static_cast<size_t>(cache->PlaceWave(std::span(keys).first(num_pending), max_wave, placed));
     const std::vector<Placement> expected = oracle->PlaceWave(&oracle_pending, max_wave);
     if (num_placed != expected.size() || num_placed == 0 ||
         !std::equal(expected.begin(), expected.end(), placed.begin(), IsSame)) {
@@ -174,8 +173,8 @@ TEST(ExpertCacheTest, HitsOfAStepAreNeverEvictedByIt) {
   size_t num_pending = step.size();
   int num_hits = 0;
   while (num_pending > 0) {
-    const auto num_placed = static_cast<size_t>(
-        cache.PlaceWave(std::span(step).first(num_pending), 2, placed));
+    const auto num_placed =
+        static_cast<size_t>(cache.PlaceWave(std::span(step).first(num_pending), 2, placed));
     for (size_t i = 0; i < num_placed; ++i) {
       num_hits += placed[i].is_hit ? 1 : 0;
     }

@@ -60,10 +60,10 @@ std::vector<int64_t> BySlots(std::span<const ExpertKindCount> kinds, int64_t num
   const int64_t all = CountAll(kinds);
   std::vector<int64_t> slots;
   for (const ExpertKindCount& kind : kinds) {
-    slots.push_back(Share(static_cast<long double>(num_slots) *
-                              static_cast<long double>(kind.num_experts) /
-                              static_cast<long double>(all),
-                          kind.num_experts));
+    slots.push_back(
+        Share(static_cast<long double>(num_slots) * static_cast<long double>(kind.num_experts) /
+                  static_cast<long double>(all),
+              kind.num_experts));
   }
   Adjust(kinds, &slots, [&](const std::vector<int64_t>& tried) {
     int64_t sum = 0;
@@ -130,8 +130,8 @@ Result<std::vector<int64_t>> Slots(const ExpertCacheRequest& request,
 Result<ExpertCacheBudget> ResolveExpertCache(const ExpertCacheRequest& request,
                                              std::span<const ExpertKindCount> kinds,
                                              uint64_t auto_bytes) {
-  const int num_set = (request.num_slots ? 1 : 0) + (request.rate ? 1 : 0) +
-                      (request.mem_bytes ? 1 : 0);
+  const int num_set =
+      (request.num_slots ? 1 : 0) + (request.rate ? 1 : 0) + (request.mem_bytes ? 1 : 0);
   if (num_set > 1) {
     return InvalidArgument(
         "--moe-cache-size, --moe-cache-rate and --moe-cache-mem say the same thing: give one");

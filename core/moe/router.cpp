@@ -95,11 +95,8 @@ void ChooseGroups(const RouterOptions& options,
   }
 }
 
-void ChooseGroupedSigmoid(const RouterOptions& options,
-                          float* logits,
-                          const float* bias,
-                          int32_t* ids,
-                          float* weights) {
+void ChooseGroupedSigmoid(
+    const RouterOptions& options, float* logits, const float* bias, int32_t* ids, float* weights) {
   const int num_experts = options.num_experts;
   for (int expert = 0; expert < num_experts; ++expert) {
     logits[expert] = 1.0F / (1.0F + std::exp(-logits[expert]));
@@ -122,11 +119,8 @@ void ChooseGroupedSigmoid(const RouterOptions& options,
   }
 }
 
-void Choose(const RouterOptions& options,
-            float* logits,
-            const float* bias,
-            int32_t* ids,
-            float* weights) {
+void Choose(
+    const RouterOptions& options, float* logits, const float* bias, int32_t* ids, float* weights) {
   if (options.kind == RouterKind::kGroupedSigmoid) {
     ChooseGroupedSigmoid(options, logits, bias, ids, weights);
     return;

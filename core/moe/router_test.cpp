@@ -51,8 +51,9 @@ Chosen Reference(const RouterOptions& options,
     const size_t size = count / static_cast<size_t>(options.num_groups);
     std::vector<std::pair<double, size_t>> groups;
     for (size_t group = 0; group < static_cast<size_t>(options.num_groups); ++group) {
-      std::vector<double> members(choice.begin() + static_cast<std::ptrdiff_t>(group * size),
-                                  choice.begin() + static_cast<std::ptrdiff_t>(group * size + size));
+      std::vector<double> members(
+          choice.begin() + static_cast<std::ptrdiff_t>(group * size),
+          choice.begin() + static_cast<std::ptrdiff_t>(group * size + size));
       std::sort(members.rbegin(), members.rend());
       groups.emplace_back(-(members[0] + (size > 1 ? members[1] : 0)), group);
     }
@@ -126,8 +127,8 @@ TEST(RouterTest, AllKindsEqualTheReference) {
 
 TEST(RouterTest, TiesGoToTheLowerExpertAndNanComesLast) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (const RouterKind kind : {RouterKind::kSoftmaxTopK, RouterKind::kTopKSoftmax,
-                                RouterKind::kGroupedSigmoid}) {
+  for (const RouterKind kind :
+       {RouterKind::kSoftmaxTopK, RouterKind::kTopKSoftmax, RouterKind::kGroupedSigmoid}) {
     RouterOptions options;
     options.kind = kind;
     options.num_experts = 5;
