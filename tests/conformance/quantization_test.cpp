@@ -31,6 +31,11 @@ class QuantizationTest : public ::testing::TestWithParam<std::string> {
     return std::max(multiple, wanted / multiple * multiple);
   }
 
+  // One row of FP8 is spelled alike per row and per tensor; the numbers are equal too.
+  int64_t Rows(int64_t wanted) const {
+    return GetParam().starts_with("fp8") ? std::max<int64_t>(2, wanted) : wanted;
+  }
+
   std::mt19937 random_{20240611};
 };
 
@@ -148,7 +153,8 @@ TEST_P(QuantizationTest, DequantizesToExactlyTheNumbersOfTheFormat) {
   for (int spelling = 0; spelling < NumSpellings(GetParam()); ++spelling) {
     for (const SampleOptions& options : kinds) {
       for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{1, 1}, {9, 77}, {130, 300}}) {
-        const Sample sample = MakeSample(GetParam(), spelling, rows, Cols(cols), &random_, options);
+        const Sample sample =
+            MakeSample(GetParam(), spelling, Rows(rows), Cols(cols), &random_, options);
         const std::vector<uint8_t> packed = PackSample(quantization(), sample);
         ASSERT_FALSE(packed.empty());
         std::vector<float> out(sample.expected.size());
@@ -176,7 +182,7 @@ TEST_P(QuantizationTest, MultipliesWithinItsBoundForAllShapes) {
       for (const auto& shape : shapes) {
         for (const int64_t num_tokens : {1, 2, 3, 4, 5, 9, 65}) {
           const Sample sample =
-              MakeSample(GetParam(), spelling, shape[0], Cols(shape[1]), &random_);
+              MakeSample(GetParam(), spelling, Rows(shape[0]), Cols(shape[1]), &random_);
           const auto packed = PackSample(quantization(), sample);
           const auto x = RandomFloats(num_tokens * sample.cols, &random_);
           const auto y = Multiply(quantization(), sample, packed, x, 2, false, mode);
