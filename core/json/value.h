@@ -40,27 +40,18 @@ using Object = std::vector<Member>;  ///< in file order; keys are unique (see Pa
 /// A value of any kind. Copyable (deep); moves are cheap.
 class Value {
  public:
-  Value() = default;  ///< null
-
-  Value(bool value) : data_(value) {}  // NOLINT(google-explicit-constructor)
-
-  Value(int value) : Value(static_cast<int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
-
-  Value(int64_t value);   // NOLINT(google-explicit-constructor)
-  Value(uint64_t value);  // NOLINT(google-explicit-constructor)
-  Value(double value);    // NOLINT(google-explicit-constructor)
-
-  Value(const char* value) : data_(std::string(value)) {}  // NOLINT(google-explicit-constructor)
-
-  Value(std::string_view value)
-      : data_(std::string(value)) {}  // NOLINT(google-explicit-constructor)
-
-  Value(std::string value) : data_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
-
-  Value(Number value) : data_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
-
-  Value(Array value);   // NOLINT(google-explicit-constructor)
-  Value(Object value);  // NOLINT(google-explicit-constructor)
+  Value();                        ///< null
+  Value(bool value);              // NOLINT(google-explicit-constructor)
+  Value(int value);               // NOLINT(google-explicit-constructor)
+  Value(int64_t value);           // NOLINT(google-explicit-constructor)
+  Value(uint64_t value);          // NOLINT(google-explicit-constructor)
+  Value(double value);            // NOLINT(google-explicit-constructor)
+  Value(const char* value);       // NOLINT(google-explicit-constructor)
+  Value(std::string_view value);  // NOLINT(google-explicit-constructor)
+  Value(std::string value);       // NOLINT(google-explicit-constructor)
+  Value(Number value);            // NOLINT(google-explicit-constructor)
+  Value(Array value);             // NOLINT(google-explicit-constructor)
+  Value(Object value);            // NOLINT(google-explicit-constructor)
 
   /// An empty object or array to add to.
   static Value MakeObject();
@@ -106,12 +97,27 @@ class Value {
   friend bool operator==(const Value& a, const Value& b);
 
  private:
-  std::variant<std::nullptr_t, bool, Number, std::string, Array, Object> data_ = nullptr;
+  std::variant<std::nullptr_t, bool, Number, std::string, Array, Object> data_;  // first: null
 };
 
 struct Member {
   std::string key;
   Value value;
 };
+
+// Here, and not in the class: they need Member whole (clang checks it, gcc does not).
+inline Value::Value() = default;
+
+inline Value::Value(bool value) : data_(value) {}
+
+inline Value::Value(int value) : Value(static_cast<int64_t>(value)) {}
+
+inline Value::Value(const char* value) : data_(std::string(value)) {}
+
+inline Value::Value(std::string_view value) : data_(std::string(value)) {}
+
+inline Value::Value(std::string value) : data_(std::move(value)) {}
+
+inline Value::Value(Number value) : data_(std::move(value)) {}
 
 }  // namespace ft::json
