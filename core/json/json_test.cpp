@@ -26,6 +26,29 @@ TEST(JsonTest, RefusesWithLineAndColumn) {
   EXPECT_FALSE(Parse("NaN").ok());
 }
 
+TEST(JsonTest, RefusesZeroBytesBehindTheDocumentAndHalfSurrogates) {
+  EXPECT_FALSE(Parse(std::string_view("1\0", 2)).ok());
+  EXPECT_FALSE(Parse(std::string_view("[]\0garbage", 10)).ok());
+  for (const char* text :
+       {R"("\ude00")", R"("\ud83d")", R"("\ud83dx")", R"({"\udfff":1})", R"("\ud47d\ude00")"}) {
+    EXPECT_FALSE(Parse(text).ok()) << text;
+  }
+  EXPECT_TRUE(Parse(R"("\ud83d\ude00 \ud47d")").ok());
+}
+
+TEST(JsonTest, TheLastOfSeveralKeysWinsInItsFirstPlaceWhenAsked) {
+  ParseOptions options;
+  options.duplicate_keys = ParseOptions::DuplicateKeys::kLastWins;
+  std::string text = R"({"a":1,"b":2,"a":3)";
+  for (int i = 0; i < 100; ++i) {
+    text += ",\"k" + std::to_string(i % 50) + "\":" + std::to_string(i);
+  }
+  const Value value = Parse(text + "}", options).value();
+  EXPECT_EQ(value.as_object().size(), 52U);
+  EXPECT_EQ(value.as_object()[0].value.ToInt64(), 3);
+  EXPECT_EQ(value.Find("k7")->ToInt64(), 57);
+}
+
 TEST(JsonTest, DepthIsLimitedWithoutUsingTheStack) {
   EXPECT_TRUE(Parse(std::string(64, '[') + std::string(64, ']')).ok());
   EXPECT_FALSE(Parse(std::string(65, '[') + std::string(65, ']')).ok());

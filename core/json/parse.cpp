@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <string>
-#include <unordered_set>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -45,7 +46,7 @@ class Builder {
   bool Double(double value) { return Add(Value(value)); }
 
   bool String(const char* text, rapidjson::SizeType length, bool /*copy*/) {
-    return Add(Value(std::string(text, length)));
+    return CheckSurrogates({text, length}) && Add(Value(std::string(text, length)));
   }
 
   bool StartObject() { return Open(Value::MakeObject()); }
@@ -59,13 +60,13 @@ class Builder {
   bool Key(const char* text, rapidjson::SizeType length, bool /*copy*/) {
     Open_& top = stack_.back();
     top.key.assign(text, length);
-    if (IsDuplicate(&top)) {
-      if (options_.duplicate_keys == ParseOptions::DuplicateKeys::kError) {
-        problem_ = "the key \"" + top.key + "\" stands twice in one object";
-        return false;
-      }
+    top.duplicate_of = FindOrRemember(&top);
+    if (top.duplicate_of != kNone &&
+        options_.duplicate_keys == ParseOptions::DuplicateKeys::kError) {
+      problem_ = "the key \"" + top.key + "\" stands twice in one object";
+      return false;
     }
-    return true;
+    return CheckSurrogates(top.key);
   }
 
   Value TakeRoot() { return std::move(root_); }
@@ -73,23 +74,44 @@ class Builder {
   const std::string& problem() const { return problem_; }
 
  private:
+  static constexpr size_t kNone = ~size_t{0};
+
   struct Open_ {
     Value value;
-    std::string key;                       // of the member being read
-    std::unordered_set<std::string> keys;  // filled once the object is large
+    std::string key;                                 // of the member being read
+    size_t duplicate_of = kNone;                     // position of an earlier member with this key
+    std::unordered_map<std::string, size_t> places;  // of keys; filled once the object is large
   };
 
-  static bool IsDuplicate(Open_* open) {
-    const Object& object = open->value.as_object();
-    if (object.size() < kSmallObject) {
-      return open->value.Find(open->key) != nullptr;
-    }
-    if (open->keys.empty()) {
-      for (const Member& member : object) {
-        open->keys.insert(member.key);
+  // RapidJSON refuses a lone high surrogate (\uD800) but writes a lone low one as ED B0..BF xx,
+  // which is no UTF-8.
+  bool CheckSurrogates(std::string_view text) {
+    for (size_t at = text.find('\xED'); at != std::string_view::npos;
+         at = text.find('\xED', at + 1)) {
+      if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xA0) {
+        problem_ = "half of a surrogate pair in a string";
+        return false;
       }
     }
-    return !open->keys.insert(open->key).second;
+    return true;
+  }
+
+  // Position of the member with the key being read, or kNone; then its position will be the end.
+  static size_t FindOrRemember(Open_* open) {
+    const Object& object = open->value.as_object();
+    if (object.size() < kSmallObject) {
+      const auto found = std::find_if(object.begin(), object.end(), [open](const Member& member) {
+        return member.key == open->key;
+      });
+      return found == object.end() ? kNone : static_cast<size_t>(found - object.begin());
+    }
+    if (open->places.empty()) {
+      for (size_t i = 0; i < object.size(); ++i) {
+        open->places.emplace(object[i].key, i);
+      }
+    }
+    const auto [entry, is_new] = open->places.emplace(open->key, object.size());
+    return is_new ? kNone : entry->second;
   }
 
   bool Open(Value container) {
@@ -97,7 +119,7 @@ class Builder {
       problem_ = fmt::format("nested deeper than {}", options_.max_depth);
       return false;
     }
-    stack_.push_back({std::move(container), {}, {}});
+    stack_.push_back({std::move(container), {}, kNone, {}});
     return true;
   }
 
@@ -115,8 +137,8 @@ class Builder {
     Open_& top = stack_.back();
     if (top.value.is_array()) {
       top.value.Append(std::move(value));
-    } else if (options_.duplicate_keys == ParseOptions::DuplicateKeys::kLastWins) {
-      top.value.Set(top.key, std::move(value));
+    } else if (top.duplicate_of != kNone) {
+      top.value.as_object()[top.duplicate_of].value = std::move(value);
     } else {
       top.value.as_object().push_back(Member{std::move(top.key), std::move(value)});
     }
@@ -156,6 +178,10 @@ Result<Value> Parse(std::string_view text, const ParseOptions& options) {
     const std::string what =
         builder.problem().empty() ? rapidjson::GetParseError_En(result.Code()) : builder.problem();
     return DataLoss("JSON: {} ({})", what, PlaceOf(text, result.Offset()));
+  }
+  // RapidJSON takes a zero byte for the end of its input.
+  if (stream.Tell() != text.size()) {
+    return DataLoss("JSON: something follows the document ({})", PlaceOf(text, stream.Tell()));
   }
   return builder.TakeRoot();
 }
