@@ -115,9 +115,8 @@ Result<std::unique_ptr<CheckpointExperts>> CheckpointExperts::Create(
   uint64_t largest_part = 4096;
   for (const MoeLayerSpec& spec : layers) {
     FT_ASSIGN_OR_RETURN(ExpertPlaces places, FindExperts(*index, *formats, spec));
-    FT_ASSIGN_OR_RETURN(
-        const int kind,
-        state->model.FindOrAddKind(spec.kind, places.gate_up_format, places.down_format));
+    FT_ASSIGN_OR_RETURN(const int kind, state->model.FindOrAddKind(spec.kind, places.gate_up_format,
+                                                                   places.down_format));
     state->model.AddLayer(spec.layer_id, kind);
     FT_ASSIGN_OR_RETURN(StagingLayout layout, LayoutOf(places));
     state->staging_stride = std::max(state->staging_stride, layout.bytes);
@@ -189,8 +188,7 @@ void CheckpointExperts::State::AddRequests(size_t layer, uint32_t expert, std::b
   const StagingLayout& layout = layouts[layer];
   const auto add = [&](const PartPlaces& part, uint64_t at) {
     const FilePlace& place = part.at[expert];
-    requests.push_back(
-        {place.file_index, place.offset, std::span(staged + at, part.num_bytes)});
+    requests.push_back({place.file_index, place.offset, std::span(staged + at, part.num_bytes)});
   };
   for (size_t matrix = 0; matrix < 3; ++matrix) {
     const std::vector<PartPlaces>& parts = MatricesOf(places[layer])[matrix]->parts;
@@ -243,8 +241,7 @@ Status CheckpointExperts::State::PackOne(size_t layer, std::byte* staged, void* 
 Status CheckpointExperts::State::ReadGroup(std::span<const ft_expert_read> reads) {
   requests.clear();
   for (size_t i = 0; i < reads.size(); ++i) {
-    const auto layer =
-        static_cast<size_t>(model.LayerIndex(static_cast<int>(reads[i].layer_id)));
+    const auto layer = static_cast<size_t>(model.LayerIndex(static_cast<int>(reads[i].layer_id)));
     AddRequests(layer, reads[i].expert_id, staging.data() + i * staging_stride);
   }
   FT_RETURN_IF_ERROR(reader->Read(requests));
@@ -252,8 +249,7 @@ Status CheckpointExperts::State::ReadGroup(std::span<const ft_expert_read> reads
   Status failure;
   const auto pack = [&](uint32_t /*worker*/, uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i) {
-      const auto layer =
-          static_cast<size_t>(model.LayerIndex(static_cast<int>(reads[i].layer_id)));
+      const auto layer = static_cast<size_t>(model.LayerIndex(static_cast<int>(reads[i].layer_id)));
       Status status = PackOne(layer, staging.data() + i * staging_stride, reads[i].dst);
       if (!status.ok() && !has_failed.exchange(true)) {
         failure = status.WithContext(

@@ -162,9 +162,10 @@ Status FindOneByOne(const TensorIndex& index,
   FT_ASSIGN_OR_RETURN(const Resolved resolved,
                       Resolve(formats, first, parts, matrix.rows, matrix.cols));
   if (*matrix.format != nullptr && *matrix.format != resolved.format) {
-    return Unimplemented("{} is {}, the gate beside it {}: gate and up in different formats are "
-                         "not supported",
-                         first, resolved.format->format(), (*matrix.format)->format());
+    return Unimplemented(
+        "{} is {}, the gate beside it {}: gate and up in different formats are "
+        "not supported",
+        first, resolved.format->format(), (*matrix.format)->format());
   }
   *matrix.format = resolved.format;
   matrix.places->spelling = resolved.spelling;
@@ -287,11 +288,11 @@ Result<ExpertPlaces> FindAllFused(const TensorIndex& index,
                                  {&places.gate, &places.gate_bias, &places.gate_up_format,
                                   spec.names.gate_up, RowHalf::kFirst, intermediate, hidden}));
   }
-  FT_RETURN_IF_ERROR(FindFused(
-      index, formats, spec,
-      {&places.up, &places.up_bias, &places.gate_up_format,
-       spec.kind.is_gated ? spec.names.gate_up : spec.names.up,
-       spec.kind.is_gated ? RowHalf::kSecond : RowHalf::kAll, intermediate, hidden}));
+  FT_RETURN_IF_ERROR(
+      FindFused(index, formats, spec,
+                {&places.up, &places.up_bias, &places.gate_up_format,
+                 spec.kind.is_gated ? spec.names.gate_up : spec.names.up,
+                 spec.kind.is_gated ? RowHalf::kSecond : RowHalf::kAll, intermediate, hidden}));
   FT_RETURN_IF_ERROR(FindFused(index, formats, spec,
                                {&places.down, &places.down_bias, &places.down_format,
                                 spec.names.down, RowHalf::kAll, hidden, intermediate}));
@@ -330,12 +331,12 @@ Result<ExpertPlaces> FindExperts(const TensorIndex& index,
                                     {&places.gate, &places.gate_bias, &places.gate_up_format,
                                      names.gate, intermediate, hidden}));
   }
-  FT_RETURN_IF_ERROR(FindOneByOne(index, formats, spec,
-                                  {&places.up, &places.up_bias, &places.gate_up_format, names.up,
-                                   intermediate, hidden}));
-  FT_RETURN_IF_ERROR(FindOneByOne(index, formats, spec,
-                                  {&places.down, &places.down_bias, &places.down_format,
-                                   names.down, hidden, intermediate}));
+  FT_RETURN_IF_ERROR(FindOneByOne(
+      index, formats, spec,
+      {&places.up, &places.up_bias, &places.gate_up_format, names.up, intermediate, hidden}));
+  FT_RETURN_IF_ERROR(FindOneByOne(
+      index, formats, spec,
+      {&places.down, &places.down_bias, &places.down_format, names.down, hidden, intermediate}));
   return places;
 }
 
