@@ -29,6 +29,10 @@ std::vector<Command> MakeCommands() {
        .positionals = {{.name = "DIR", .help = "the model, as --model", .is_required = false}},
        .run = RunServe,
        .reads_settings = true});
+  all.push_back({.words = {"chat"},
+                 .summary = "talk to a model in the terminal",
+                 .options = ChatOptionSpecs(),
+                 .run = RunChat});
   all.push_back({.words = {"inspect"},
                  .summary = "what is in a checkpoint, and whether ft can serve it",
                  .options = InspectOptionSpecs(),

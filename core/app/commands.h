@@ -18,11 +18,13 @@ int RunRender(const Invocation& invocation);
 int RunPlugins(const Invocation& invocation);
 int RunConfigShow(const Invocation& invocation);
 int RunCompletion(const Invocation& invocation);
+int RunChat(const Invocation& invocation);
 
 std::vector<OptionSpec> InspectOptionSpecs();
 std::vector<OptionSpec> EvalLogitsOptionSpecs();
 std::vector<OptionSpec> EvalPerplexityOptionSpecs();
 std::vector<OptionSpec> TokenizeOptionSpecs();
 std::vector<OptionSpec> RenderOptionSpecs();
+std::vector<OptionSpec> ChatOptionSpecs();
 
 }  // namespace ft::app

@@ -48,6 +48,8 @@ class PluginReplyParser : public server::ReplyParser {
     return Status();
   }
 
+  bool in_reasoning() const override { return parser_.in_reasoning(); }
+
  private:
   void Move(std::vector<server::ReplyEvent>* events) {
     for (text::ParserEvent& event : scratch_) {

@@ -529,6 +529,9 @@ ElfReader::Fault ElfReader::ReadNotes(const Elf64_Phdr& segment) {
 void ElfReader::TakeNote(const Elf64_Nhdr& note, std::string_view name, std::string_view text) {
   const std::string_view owner = name.substr(0, std::min(name.find('\0'), name.size()));
   if (owner == "FT" && note.n_type == FT_NOTE_TYPE_MANIFEST) {
+    while (text.ends_with('\0')) {
+      text.remove_suffix(1);
+    }
     facts_->manifests.push_back(text);
   }
   if (owner == ELF_NOTE_GNU && note.n_type == NT_GNU_BUILD_ID && text.size() <= 64) {

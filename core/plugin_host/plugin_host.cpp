@@ -306,8 +306,8 @@ void PluginHost::TakeVerdict(size_t index, const ProbeVerdict& verdict) {
   }
   AddFault("probe", *verdict.fault, &record);
   PluginStep& step = record.steps.back();
-  if (!verdict.detail.empty()) {
-    step.detail += "; " + verdict.detail;
+  if (!verdict.detail.empty() && verdict.fault->code.starts_with("probe.")) {
+    step.detail += "; " + verdict.detail;  // its last words
   }
   step.remedy.text = verdict.remedy;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <fstream>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -16,14 +17,10 @@
 
 #include "ft/plugin/abi.h"
 
-#include "core/base/file.h"
-
 namespace ft {
 namespace {
 
 using json::Value;
-
-constexpr size_t kMaxCpuinfoBytes = size_t{4} << 20;
 
 std::string TextOf(const Value& object, std::string_view key) {
   const Value* value = object.Find(key);
@@ -84,17 +81,15 @@ std::vector<std::vector<std::string>> ReadAlternatives(const Value& spec) {
 }
 
 std::optional<std::set<std::string>> ReadCpuFlags(const std::string& path) {
-  const Result<std::string> text = ReadWholeFile(path, kMaxCpuinfoBytes);
-  if (!text.ok()) {
+  std::ifstream in(path);  // files of /proc have no length to ask for
+  std::string text;
+  while (std::getline(in, text) && !text.starts_with("flags")) {
+  }
+  const size_t colon = text.find(':');
+  if (!in || colon == std::string::npos) {
     return std::nullopt;
   }
-  const size_t key = text.value().find("\nflags");
-  const size_t colon = key == std::string::npos ? key : text.value().find(':', key);
-  if (colon == std::string::npos) {
-    return std::nullopt;
-  }
-  const std::string_view line =
-      std::string_view(text.value()).substr(colon + 1, text.value().find('\n', colon) - colon - 1);
+  const std::string_view line = std::string_view(text).substr(colon + 1);
   std::set<std::string> flags;
   for (size_t at = 0; at < line.size();) {
     const size_t end = std::min(line.find(' ', at), line.size());

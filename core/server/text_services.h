@@ -48,6 +48,9 @@ class ReplyParser {
 
   /// The reply ended: appends what was held back.
   virtual Status Finish(std::vector<ReplyEvent>* events) = 0;
+
+  /// Is the reply inside a thought now? Counts reasoning tokens.
+  virtual bool in_reasoning() const = 0;
 };
 
 struct ReplyParserOptions {
