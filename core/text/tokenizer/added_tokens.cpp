@@ -229,6 +229,9 @@ void AddedTokens::Split(std::string_view text,
     if (token.rstrip) {
       end = StripRight(text, end);
     }
+    if (begin >= end) {
+      continue;  // all of it was eaten by the token before
+    }
     if (plain_begin < begin) {
       parts->push_back({{static_cast<uint32_t>(plain_begin), static_cast<uint32_t>(begin)}, -1});
     }

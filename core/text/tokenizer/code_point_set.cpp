@@ -67,7 +67,7 @@ std::optional<CodePointSet> CodePointSet::Named(std::string_view name) {
     }
     return assigned.Complement();
   }
-  const bool is_word = name == "split_word" || name == "token_word";
+  const bool is_word = name == "split_word" || name == "split_class_word" || name == "token_word";
   std::vector<CodePointRange> ranges;
   bool is_found = false;
   for (size_t i = 0; i < kUnicodeTableSize; ++i) {

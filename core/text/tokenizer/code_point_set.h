@@ -24,8 +24,9 @@ class CodePointSet {
 
   explicit CodePointSet(std::vector<CodePointRange> ranges);  ///< in any order
 
-  /// A general category ("L", "Lu", …), a script of the table, "space", "split_word" (`\w` in split
-  /// patterns) or "token_word" (`\w` beside added tokens). Nothing for other names.
+  /// A general category ("L", "Lu", …), a script of the table, "space", "split_word" and
+  /// "split_class_word" (`\w` and `[\w]` in split patterns), or "token_word" (what forbids a
+  /// single_word token beside it). Nothing for other names.
   /// Source: unicode_table.cpp.
   static std::optional<CodePointSet> Named(std::string_view name);
 

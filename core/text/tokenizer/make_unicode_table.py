@@ -58,7 +58,12 @@ def main():
         union = set().union(*(leaf[name] for name in LEAVES if name[0] == group))
         assert union == members(rf"\p{{{group}}}"), group
     word = set().union(*(leaf[n] for n in LEAVES if n[0] in "LM" or n in ("Nd", "Nl", "Pc")))
-    split_word, token_word = members(r"\w"), added_token_word()
+    # The engine's \w and [\w] differ below U+0100.
+    words = {
+        "split_word": members(r"\w"),
+        "split_class_word": members(r"[\w]"),
+        "token_word": added_token_word(),
+    }
     print("// Made by make_unicode_table.py from `tokenizers` 0.23.3 (Unicode 16); do not edit.")
     print('#include "core/text/tokenizer/unicode_table.h"\n')
     print("namespace ft::text {\n")
@@ -69,9 +74,9 @@ def main():
     for name in SCRIPTS:
         emit(name, members(rf"\p{{{name}}}"))
     emit("space", members(r"\s"))
-    assert word <= split_word and word <= token_word
-    emit("split_word_extra", split_word - word)
-    emit("token_word_extra", token_word - word)
+    for name, points in words.items():
+        assert word <= points, name
+        emit(f"{name}_extra", points - word)
     print("};\n// clang-format on\n")
     print("const size_t kUnicodeTableSize = sizeof(kUnicodeTable) / sizeof(kUnicodeTable[0]);\n")
     print("}  // namespace ft::text")

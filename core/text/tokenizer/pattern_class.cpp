@@ -117,12 +117,18 @@ Result<uint32_t> ParseNumbered(PatternCursor* cursor) {
   return value;
 }
 
-std::optional<CodePointSet> ShorthandClass(char letter) {
+// Where a character is read: the library's engine has another `\w` in brackets.
+enum class Place {
+  kOutside,
+  kInBrackets
+};
+
+std::optional<CodePointSet> ShorthandClass(char letter, Place place) {
   switch (letter) {
     case 's':
       return CodePointSet::Named("space");
     case 'w':
-      return CodePointSet::Named("split_word");
+      return CodePointSet::Named(place == Place::kInBrackets ? "split_class_word" : "split_word");
     case 'd':
       return CodePointSet::Named("Nd");
     case 'h':
@@ -142,7 +148,7 @@ std::optional<uint32_t> ControlCharacter(char letter) {
   return static_cast<uint32_t>(kMeanings[at]);
 }
 
-Result<Item> ParseEscape(PatternCursor* cursor, bool ignore_case) {
+Result<Item> ParseEscape(PatternCursor* cursor, bool ignore_case, Place place) {
   cursor->Skip();
   if (cursor->AtEnd()) {
     return DataLoss("a backslash at the end");
@@ -164,7 +170,7 @@ Result<Item> ParseEscape(PatternCursor* cursor, bool ignore_case) {
     cursor->Skip();
     return Item{control, {}};
   }
-  if (const auto set = ShorthandClass(static_cast<char>(letter | 0x20));
+  if (const auto set = ShorthandClass(static_cast<char>(letter | 0x20), place);
       set && IsAsciiLetter(static_cast<uint8_t>(letter))) {
     cursor->Skip();
     const bool is_negated = (letter & 0x20) == 0;
@@ -178,9 +184,9 @@ Result<Item> ParseEscape(PatternCursor* cursor, bool ignore_case) {
   return Item{byte, {}};
 }
 
-Result<Item> ParseItem(PatternCursor* cursor, bool ignore_case) {
+Result<Item> ParseItem(PatternCursor* cursor, bool ignore_case, Place place) {
   if (cursor->Peek() == '\\') {
-    return ParseEscape(cursor, ignore_case);
+    return ParseEscape(cursor, ignore_case, place);
   }
   return Item{DecodeUtf8(cursor->text, &cursor->at), {}};
 }
@@ -195,7 +201,7 @@ Result<CodePointSet> ParseMember(PatternCursor* cursor, bool ignore_case, int de
   if (cursor->Peek() == '[') {
     return ParseClassAt(cursor, ignore_case, depth + 1);
   }
-  FT_ASSIGN_OR_RETURN(const Item item, ParseItem(cursor, ignore_case));
+  FT_ASSIGN_OR_RETURN(const Item item, ParseItem(cursor, ignore_case, Place::kInBrackets));
   if (!item.code_point) {
     return item.set;
   }
@@ -208,7 +214,7 @@ Result<CodePointSet> ParseMember(PatternCursor* cursor, bool ignore_case, int de
   if (cursor->AtEnd()) {
     return DataLoss("'[' is not closed");
   }
-  FT_ASSIGN_OR_RETURN(const Item last, ParseItem(cursor, ignore_case));
+  FT_ASSIGN_OR_RETURN(const Item last, ParseItem(cursor, ignore_case, Place::kInBrackets));
   if (!last.code_point || *last.code_point < *item.code_point) {
     return DataLoss("a broken range before character {}", cursor->at);
   }
@@ -245,7 +251,7 @@ Result<CodePointSet> ParseClassAt(PatternCursor* cursor, bool ignore_case, int d
 }  // namespace
 
 Result<CodePointSet> ParseCharacter(PatternCursor* cursor, bool ignore_case) {
-  FT_ASSIGN_OR_RETURN(Item item, ParseItem(cursor, ignore_case));
+  FT_ASSIGN_OR_RETURN(Item item, ParseItem(cursor, ignore_case, Place::kOutside));
   if (item.code_point) {
     return WithCases(*item.code_point, *item.code_point, ignore_case);
   }

@@ -367,6 +367,8 @@ const UnicodeTableEntry kUnicodeTable[] = {
      "9-D,20,85,A0,1680,2000-200A,2028-2029,202F,205F,3000"},
     {"split_word_extra",
      "B2-B3,B9,BC-BE,24B6-24E9,1F130-1F149,1F150-1F169,1F170-1F189"},
+    {"split_class_word_extra",
+     "24B6-24E9,1F130-1F149,1F150-1F169,1F170-1F189"},
     {"token_word_extra",
      "200C-200D,24B6-24E9,1F130-1F149,1F150-1F169,1F170-1F189"},
 };
