@@ -136,8 +136,14 @@ Status AddedTokens::Add(AddedToken token, const Vocabulary& vocabulary) {
     return DataLoss("\"{}\" would get the id {}", token.content, *id);
   }
   if (*id != token.id) {
-    FT_LOG(kWarning, "tokenizer: added token \"{}\" has id {} in the file, but {} by its order",
-           token.content, token.id, *id);
+    // Said once: a file that has one wrong id tends to have many.
+    if (!is_warned_) {
+      FT_LOG(
+          kWarning,
+          "tokenizer.json: added token \"{}\" has id {} there, but {} by its order, which counts",
+          token.content, token.id, *id);
+    }
+    is_warned_ = true;
   }
   token.id = *id;
   token.decoded = token.content;

@@ -99,6 +99,7 @@ class AddedTokens {
   std::map<std::string, int32_t, std::less<>> by_content_;
   std::map<std::string, bool, std::less<>> is_special_;
   int32_t highest_id_ = -1;
+  bool is_warned_ = false;  // of ids that differ from the file's
   std::vector<int32_t> trie_ids_;
   std::array<StringTrie, 2> tries_;  // [normalized]
   CodePointSet word_;

@@ -74,10 +74,9 @@ int RegisterAll() {
                            "mistral_metaspace", "gemma", "added_tokens"}) {
     const std::string prefix = std::string(name) + "/";
     const auto add = [&](const char* what, const std::string& text) {
-      benchmark::RegisterBenchmark(
-          (prefix + what).c_str(),
-          [name, text](benchmark::State& state) { Encode(state, name, text); })
-          ->Unit(benchmark::kMillisecond);
+      benchmark::RegisterBenchmark((prefix + what).c_str(), [name, text](benchmark::State& state) {
+        Encode(state, name, text);
+      })->Unit(benchmark::kMillisecond);
     };
     add("prose", prose);
     add("1MiB_of_letter", Repeat("a", kMebibyte));
