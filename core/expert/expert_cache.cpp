@@ -24,6 +24,11 @@ ExpertCache::ExpertCache(int32_t num_keys, int32_t num_slots)
   }
 }
 
+uint64_t ExpertCache::Bytes(uint64_t num_keys, uint64_t num_slots) {
+  const uint64_t tree_bytes = 4 * num_slots * sizeof(SlotId);  // twice the next power of two
+  return num_keys * sizeof(SlotId) + num_slots * (sizeof(int32_t) + sizeof(uint64_t)) + tree_bytes;
+}
+
 SlotId ExpertCache::Find(int32_t key) const {
   return slot_of_key_[static_cast<size_t>(key)];
 }

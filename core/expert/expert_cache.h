@@ -35,6 +35,9 @@ class ExpertCache {
   /// Requires: num_keys >= 0, num_slots >= 1.
   ExpertCache(int32_t num_keys, int32_t num_slots);
 
+  /// Memory that a cache takes, at most; for plans.
+  static uint64_t Bytes(uint64_t num_keys, uint64_t num_slots);
+
   int32_t num_slots() const { return num_slots_; }
 
   int32_t num_resident() const { return num_resident_; }
