@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/quant/float_formats.h"
+#include "core/quant/kernels/abi_error.h"
 #include "core/quant/kernels/e2m1_panel.h"
 #include "core/quant/kernels/isa.h"
 #include "core/quant/kernels/part_match.h"
@@ -108,33 +109,30 @@ int64_t PanelBytes(int64_t cols) {
   return kernels::E2m1PanelBytes(cols, kNvfp4BlockSize);
 }
 
-ft_code Pack(int64_t rows,
-             int64_t cols,
-             const ft_matrix_parts& in,
-             PackedHeader* header,
-             uint8_t* out,
-             ft_error* error) {
-  const ft_tensor* codes = kernels::RoleOf(in, 0);
-  const ft_tensor* scales = kernels::RoleOf(in, 1);
-  const ft_tensor* global = kernels::RoleOf(in, 2);
+ft_code CheckParts(int64_t rows, int64_t cols, const ft_matrix_parts& in, ft_error* error) {
   const uint32_t id = kernels::SpellingId(in.spelling);
   if (id != kCompressedTensors && id != kModelOpt) {
-    return FT_E_INVALID_ARG;
+    return kernels::Fail(error, FT_E_INVALID_ARG, "pack: spelling %u is not one of nvfp4's", id);
   }
-  for (const ft_code code :
-       {kernels::CheckRole(codes, {FT_DTYPE_U8}, rows * cols / 2, "the codes", error),
-        kernels::CheckRole(scales, {FT_DTYPE_F8_E4M3}, rows * cols / kNvfp4BlockSize, "the scales",
-                           error),
-        kernels::CheckRole(global, {FT_DTYPE_F32}, 1, "the global scale", error)}) {
-    if (code != FT_OK) {
-      return code;
-    }
+  const ft_code codes = kernels::CheckRole(kernels::RoleOf(in, 0), {FT_DTYPE_U8}, rows * cols / 2,
+                                           "the codes", error);
+  if (codes != FT_OK) {
+    return codes;
   }
-  std::memcpy(&header->global_scale, global->data, sizeof(float));
-  header->global_divides = id == kCompressedTensors ? 1 : 0;
-  kernels::PackE2m1(rows, cols, kNvfp4BlockSize, static_cast<const uint8_t*>(codes->data),
-                    static_cast<const uint8_t*>(scales->data), out);
-  return FT_OK;
+  const ft_code scales = kernels::CheckRole(kernels::RoleOf(in, 1), {FT_DTYPE_F8_E4M3},
+                                            rows * cols / kNvfp4BlockSize, "the scales", error);
+  return scales != FT_OK ? scales
+                         : kernels::CheckRole(kernels::RoleOf(in, 2), {FT_DTYPE_F32}, 1,
+                                              "the global scale", error);
+}
+
+void Pack(
+    int64_t rows, int64_t cols, const ft_matrix_parts& in, PackedHeader* header, uint8_t* out) {
+  std::memcpy(&header->global_scale, kernels::RoleOf(in, 2)->data, sizeof(float));
+  header->global_divides = kernels::SpellingId(in.spelling) == kCompressedTensors ? 1 : 0;
+  kernels::PackE2m1(rows, cols, kNvfp4BlockSize,
+                    static_cast<const uint8_t*>(kernels::RoleOf(in, 0)->data),
+                    static_cast<const uint8_t*>(kernels::RoleOf(in, 1)->data), out);
 }
 
 void DecodeRow(const uint8_t* matrix, int64_t row, int64_t cols, float* out) {
@@ -153,8 +151,8 @@ kernels::TileFn Tile() {
   return kernels::HasAvx2() ? TileAvx2 : TileGeneric;
 }
 
-constexpr kernels::WeightFormat kFormat = {"nvfp4", kNvfp4BlockSize, kErrorBound, Match, PanelBytes,
-                                           Pack,    DecodeRow,       Tile};
+constexpr kernels::WeightFormat kFormat = {
+    "nvfp4", kNvfp4BlockSize, kErrorBound, Match, PanelBytes, CheckParts, Pack, DecodeRow, Tile};
 constexpr ft_quantization kTable = kernels::MakeQuantization<&kFormat>(5);
 
 }  // namespace

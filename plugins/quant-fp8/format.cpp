@@ -94,22 +94,20 @@ void PackScales(int64_t row, int64_t rows, int64_t cols, const ft_tensor& scales
 }
 
 template <Scaling kScaling>
-ft_code Pack(int64_t rows,
-             int64_t cols,
-             const ft_matrix_parts& in,
-             PackedHeader* header,
-             uint8_t* out,
-             ft_error* error) {
+ft_code CheckParts(int64_t rows, int64_t cols, const ft_matrix_parts& in, ft_error* error) {
+  const ft_code weight =
+      kernels::CheckRole(kernels::RoleOf(in, 0), {FT_DTYPE_F8_E4M3}, rows * cols, "weight", error);
+  return weight != FT_OK ? weight
+                         : kernels::CheckRole(kernels::RoleOf(in, 1),
+                                              {FT_DTYPE_F32, FT_DTYPE_BF16, FT_DTYPE_F16},
+                                              NumScales<kScaling>(rows, cols), "the scale", error);
+}
+
+template <Scaling kScaling>
+void Pack(
+    int64_t rows, int64_t cols, const ft_matrix_parts& in, PackedHeader* header, uint8_t* out) {
   const ft_tensor* weight = kernels::RoleOf(in, 0);
   const ft_tensor* scales = kernels::RoleOf(in, 1);
-  for (const ft_code code :
-       {kernels::CheckRole(weight, {FT_DTYPE_F8_E4M3}, rows * cols, "weight", error),
-        kernels::CheckRole(scales, {FT_DTYPE_F32, FT_DTYPE_BF16, FT_DTYPE_F16},
-                           NumScales<kScaling>(rows, cols), "the scale", error)}) {
-    if (code != FT_OK) {
-      return code;
-    }
-  }
   if (kScaling == Scaling::kTensor) {
     header->global_scale = ScaleAt(*scales, 0);
   }
@@ -123,7 +121,6 @@ ft_code Pack(int64_t rows,
       PackScales<kScaling>(row, rows, cols, *scales, panel + CodeBytes(cols));
     }
   }
-  return FT_OK;
 }
 
 template <Scaling kScaling>
@@ -166,6 +163,7 @@ constexpr kernels::WeightFormat MakeFormat(const char* name, kernels::TileFn (*t
           kErrorBound,
           Match<kScaling>,
           PanelBytes<kScaling>,
+          CheckParts<kScaling>,
           Pack<kScaling>,
           DecodeRow<kScaling>,
           tile};

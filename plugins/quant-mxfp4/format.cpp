@@ -92,25 +92,20 @@ int64_t PanelBytes(int64_t cols) {
   return kernels::E2m1PanelBytes(cols, kMxfp4BlockSize);
 }
 
-ft_code Pack(int64_t rows,
-             int64_t cols,
-             const ft_matrix_parts& in,
-             PackedHeader* /*header*/,
-             uint8_t* out,
-             ft_error* error) {
-  const ft_tensor* codes = kernels::RoleOf(in, 0);
-  const ft_tensor* scales = kernels::RoleOf(in, 1);
-  for (const ft_code code :
-       {kernels::CheckRole(codes, {FT_DTYPE_U8}, rows * cols / 2, "the codes", error),
-        kernels::CheckRole(scales, {FT_DTYPE_U8, FT_DTYPE_F8_E8M0}, rows * cols / kMxfp4BlockSize,
-                           "the scales", error)}) {
-    if (code != FT_OK) {
-      return code;
-    }
-  }
-  kernels::PackE2m1(rows, cols, kMxfp4BlockSize, static_cast<const uint8_t*>(codes->data),
-                    static_cast<const uint8_t*>(scales->data), out);
-  return FT_OK;
+ft_code CheckParts(int64_t rows, int64_t cols, const ft_matrix_parts& in, ft_error* error) {
+  const ft_code codes = kernels::CheckRole(kernels::RoleOf(in, 0), {FT_DTYPE_U8}, rows * cols / 2,
+                                           "the codes", error);
+  return codes != FT_OK
+             ? codes
+             : kernels::CheckRole(kernels::RoleOf(in, 1), {FT_DTYPE_U8, FT_DTYPE_F8_E8M0},
+                                  rows * cols / kMxfp4BlockSize, "the scales", error);
+}
+
+void Pack(
+    int64_t rows, int64_t cols, const ft_matrix_parts& in, PackedHeader* /*header*/, uint8_t* out) {
+  kernels::PackE2m1(rows, cols, kMxfp4BlockSize,
+                    static_cast<const uint8_t*>(kernels::RoleOf(in, 0)->data),
+                    static_cast<const uint8_t*>(kernels::RoleOf(in, 1)->data), out);
 }
 
 void DecodeRow(const uint8_t* matrix, int64_t row, int64_t cols, float* out) {
@@ -124,8 +119,8 @@ kernels::TileFn Tile() {
   return kernels::HasAvx2() ? TileAvx2 : TileGeneric;
 }
 
-constexpr kernels::WeightFormat kFormat = {"mxfp4", kMxfp4BlockSize, kErrorBound, Match, PanelBytes,
-                                           Pack,    DecodeRow,       Tile};
+constexpr kernels::WeightFormat kFormat = {
+    "mxfp4", kMxfp4BlockSize, kErrorBound, Match, PanelBytes, CheckParts, Pack, DecodeRow, Tile};
 constexpr ft_quantization kTable = kernels::MakeQuantization<&kFormat>(5);
 
 }  // namespace

@@ -58,17 +58,14 @@ ft_code MatchFloat(
 }
 
 template <uint16_t kDtype>
-ft_code PackFloat(int64_t rows,
-                  int64_t cols,
-                  const ft_matrix_parts& in,
-                  PackedHeader* header,
-                  uint8_t* out,
-                  ft_error* error) {
+ft_code CheckParts(int64_t rows, int64_t cols, const ft_matrix_parts& in, ft_error* error) {
+  return kernels::CheckRole(kernels::RoleOf(in, 0), {kDtype}, rows * cols, "weight", error);
+}
+
+template <uint16_t kDtype>
+void PackFloat(
+    int64_t rows, int64_t cols, const ft_matrix_parts& in, PackedHeader* header, uint8_t* out) {
   const ft_tensor* part = kernels::RoleOf(in, 0);
-  const ft_code code = kernels::CheckRole(part, {kDtype}, rows * cols, "weight", error);
-  if (code != FT_OK) {
-    return code;
-  }
   const auto* from = static_cast<const uint8_t*>(part->data);
   constexpr auto kBytes = static_cast<size_t>(kElementBytes<kDtype>);
   for (int64_t row = 0; row < rows; ++row) {
@@ -78,7 +75,6 @@ ft_code PackFloat(int64_t rows,
       from += kBytes;
     }
   }
-  return FT_OK;
 }
 
 template <uint16_t kDtype>
@@ -104,6 +100,7 @@ constexpr WeightFormat MakeFormat(const char* name, kernels::TileFn (*tile)()) {
           kErrorBound,
           MatchFloat<kDtype>,
           PanelBytes<kDtype>,
+          CheckParts<kDtype>,
           PackFloat<kDtype>,
           DecodeRow<kDtype>,
           tile};

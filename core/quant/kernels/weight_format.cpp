@@ -81,10 +81,17 @@ ft_code Match(const WeightFormat& format,
   ft_match answer = {};
   answer.hdr = out->hdr;
   const ft_code code = format.match(name, parts, num_parts, &answer, error);
-  if (code == FT_OK) {
-    std::memcpy(out, &answer, FT_SIZE_THRU(ft_match, unused));
+  if (code != FT_OK) {
+    return code;
   }
-  return code;
+  if (answer.verdict == FT_MATCH_YES &&
+      CheckShape(format, answer.rows, answer.cols, error) != FT_OK) {
+    answer = {};
+    answer.verdict = FT_MATCH_BROKEN;  // CheckShape said why
+    answer.hdr = out->hdr;
+  }
+  std::memcpy(out, &answer, FT_SIZE_THRU(ft_match, unused));
+  return FT_OK;
 }
 
 ft_code Layout(const WeightFormat& format, uint32_t index, ft_layout_info* out, ft_error* error) {
@@ -155,12 +162,13 @@ ft_code Pack(const WeightFormat& format,
     return Fail(error, FT_E_INVALID_ARG, "pack: %llu bytes of room, want %llu",
                 static_cast<unsigned long long>(out_bytes), static_cast<unsigned long long>(bytes));
   }
+  FT_RETURN_IF_FAILED(format.check_parts(rows, cols, *in, error));
   std::memset(out, 0, bytes);
   PackedHeader header = {};
   header.global_scale = 1.0F;
   header.panel_bytes = format.panel_bytes(cols);
   auto* packed = static_cast<uint8_t*>(out);
-  FT_RETURN_IF_FAILED(format.pack(rows, cols, *in, &header, packed, error));
+  format.pack(rows, cols, *in, &header, packed);
   std::memcpy(packed, &header, sizeof(header));
   return FT_OK;
 }

@@ -24,13 +24,12 @@ struct WeightFormat {
   /// Bytes of a panel of 8 rows, a multiple of 64.
   int64_t (*panel_bytes)(int64_t cols);
 
-  /// Checks the parts (dtypes, sizes) and fills the header and all panels; `out` is zeroed.
-  ft_code (*pack)(int64_t rows,
-                  int64_t cols,
-                  const ft_matrix_parts& in,
-                  PackedHeader* header,
-                  uint8_t* out,
-                  ft_error* error);
+  /// Are these parts (dtypes, sizes, spelling) a matrix of that shape?
+  ft_code (*check_parts)(int64_t rows, int64_t cols, const ft_matrix_parts& in, ft_error* error);
+
+  /// Fills the header and all panels from checked parts; `out` is zeroed.
+  void (*pack)(
+      int64_t rows, int64_t cols, const ft_matrix_parts& in, PackedHeader* header, uint8_t* out);
 
   /// Row `row` of the packed matrix, exactly: [cols]. Slow.
   void (*decode_row)(const uint8_t* matrix, int64_t row, int64_t cols, float* out);
