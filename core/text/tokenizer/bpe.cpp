@@ -15,8 +15,22 @@ namespace {
 
 constexpr size_t kMaxTokens = size_t{1} << 22;
 
-bool IsLater(const BpeScratch::Merge& a, const BpeScratch::Merge& b) {
-  return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
+constexpr uint64_t kNoPair = ~uint64_t{0};  // ids are below 2^24
+
+// Pieces of at most so many symbols are merged without looking where they fall apart.
+constexpr size_t kShortPiece = 64;
+
+size_t HashOf(uint64_t pair) {
+  return pair * 0x9E3779B97F4A7C15U >> 32;
+}
+
+// Smallest power of two that leaves half of the slots free.
+size_t NumSlots(size_t num_entries) {
+  size_t num_slots = 16;
+  while (num_slots < num_entries * 2) {
+    num_slots *= 2;
+  }
+  return num_slots;
 }
 
 Status RefuseParts(const json::Value& model) {
@@ -63,6 +77,7 @@ Result<BpeModel> BpeModel::FromJson(const json::Value& model) {
     bpe.unknown_id_ = *id;
   }
   bpe.FillTables();
+  bpe.FindCrossings();
   return bpe;
 }
 
@@ -86,11 +101,7 @@ Status BpeModel::ReadMerges(const json::Array& merges) {
   if (merges.size() > kMaxTokens) {
     return ResourceExhausted("{} merges, more than {}", merges.size(), kMaxTokens);
   }
-  size_t num_slots = 16;
-  while (num_slots < merges.size() * 2) {
-    num_slots *= 2;
-  }
-  rules_.resize(num_slots);
+  rules_.resize(NumSlots(merges.size()));
   uint32_t rank = 0;
   for (const json::Value& merge : merges) {
     if (merge.is_string()) {
@@ -127,7 +138,7 @@ Status BpeModel::AddMerge(std::string_view left, std::string_view right, uint32_
   }
   const uint64_t pair = PairOf(*left_id, *right_id);
   const size_t mask = rules_.size() - 1;
-  size_t at = (pair * 0x9E3779B97F4A7C15U >> 32) & mask;
+  size_t at = HashOf(pair) & mask;
   while (rules_[at].new_id >= 0 && rules_[at].pair != pair) {
     at = (at + 1) & mask;
   }
@@ -138,7 +149,7 @@ Status BpeModel::AddMerge(std::string_view left, std::string_view right, uint32_
 const BpeModel::Rule* BpeModel::FindRule(int32_t left, int32_t right) const {
   const uint64_t pair = PairOf(left, right);
   const size_t mask = rules_.size() - 1;
-  size_t at = (pair * 0x9E3779B97F4A7C15U >> 32) & mask;
+  size_t at = HashOf(pair) & mask;
   while (rules_[at].new_id >= 0) {
     if (rules_[at].pair == pair) {
       return &rules_[at];
@@ -158,6 +169,74 @@ void BpeModel::FillTables() {
   byte_ids_.assign(256, -1);
   for (size_t byte = 0; byte < 256; ++byte) {
     byte_ids_[byte] = vocabulary_.Find(fmt::format("<0x{:02X}>", byte)).value_or(-1);
+  }
+}
+
+bool BpeModel::CanCross(int32_t left, int32_t right) const {
+  const uint64_t pair = PairOf(left, right);
+  const size_t mask = crossings_.size() - 1;
+  size_t at = HashOf(pair) & mask;
+  while (crossings_[at] != kNoPair && crossings_[at] != pair) {
+    at = (at + 1) & mask;
+  }
+  return crossings_[at] == pair;
+}
+
+// Follows from which symbol to which symbol each token goes, shorter tokens first, and notes for
+// each rule which two symbols it joins. Gives up on a vocabulary where a token has two such ways.
+void BpeModel::FindCrossings() {
+  const auto num_ids = static_cast<size_t>(vocabulary_.end_id());
+  std::vector<int32_t> first(num_ids, -1);
+  std::vector<int32_t> last(num_ids, -1);
+  const auto bytes_of = [this](int32_t id) { return vocabulary_.Text(id).value_or("").size(); };
+  const auto add_symbol = [&](int32_t id) {
+    if (id >= 0) {
+      first[static_cast<size_t>(id)] = last[static_cast<size_t>(id)] = id;
+    }
+  };
+  for (int32_t id = 0; id < vocabulary_.end_id(); ++id) {
+    const std::string_view text = vocabulary_.Text(id).value_or("");
+    size_t after = 0;
+    if (!text.empty() && (DecodeUtf8(text, &after), after == text.size())) {
+      add_symbol(id);
+    }
+  }
+  std::for_each(byte_ids_.begin(), byte_ids_.end(), add_symbol);
+  add_symbol(unknown_id_);
+
+  std::vector<const Rule*> ordered;
+  for (const Rule& rule : rules_) {
+    if (rule.new_id >= 0) {
+      ordered.push_back(&rule);
+    }
+  }
+  std::sort(ordered.begin(), ordered.end(), [&](const Rule* a, const Rule* b) {
+    return bytes_of(a->new_id) < bytes_of(b->new_id);
+  });
+  crossings_.assign(NumSlots(ordered.size()), kNoPair);
+  const size_t mask = crossings_.size() - 1;
+  for (const Rule* rule : ordered) {
+    const auto left = static_cast<size_t>(rule->pair >> 32);
+    const auto right = static_cast<size_t>(rule->pair & 0xFFFFFFFF);
+    const auto whole = static_cast<size_t>(rule->new_id);
+    if (first[left] < 0 || first[right] < 0) {
+      continue;  // no text makes one of the two
+    }
+    const bool is_new = first[whole] < 0;
+    if ((!is_new && (first[whole] != first[left] || last[whole] != last[right])) ||
+        bytes_of(rule->new_id) <=
+            std::max(bytes_of(static_cast<int32_t>(left)), bytes_of(static_cast<int32_t>(right)))) {
+      crossings_.clear();
+      return;
+    }
+    first[whole] = first[left];
+    last[whole] = last[right];
+    const uint64_t pair = PairOf(last[left], first[right]);
+    size_t at = HashOf(pair) & mask;
+    while (crossings_[at] != kNoPair && crossings_[at] != pair) {
+      at = (at + 1) & mask;
+    }
+    crossings_[at] = pair;
   }
 }
 
@@ -215,29 +294,19 @@ void BpeModel::PushMerge(int32_t position, BpeScratch* scratch) const {
   const BpeScratch::Symbol& left = scratch->symbols[static_cast<size_t>(position)];
   const BpeScratch::Symbol& right = scratch->symbols[static_cast<size_t>(left.next)];
   if (const Rule* rule = FindRule(left.id, right.id)) {
-    scratch->heap.push_back({rule->rank, position, rule->new_id});
+    scratch->queue.Push({rule->rank, position, rule->new_id});
   }
 }
 
-void BpeModel::MergeAll(BpeScratch* scratch) const {
+// Merges within symbols [begin, end), whose first has no previous and whose last no next one.
+void BpeModel::MergeRange(size_t begin, size_t end, BpeScratch* scratch) const {
   std::vector<BpeScratch::Symbol>& symbols = scratch->symbols;
-  std::vector<BpeScratch::Merge>& heap = scratch->heap;
-  heap.clear();
-  for (size_t i = 0; i + 1 < symbols.size(); ++i) {
+  scratch->queue.Reset(end - begin);
+  for (size_t i = begin; i + 1 < end; ++i) {
     PushMerge(static_cast<int32_t>(i), scratch);
   }
-  std::make_heap(heap.begin(), heap.end(), IsLater);
-  const auto push = [&](int32_t position) {
-    const size_t before = heap.size();
-    PushMerge(position, scratch);
-    if (heap.size() != before) {
-      std::push_heap(heap.begin(), heap.end(), IsLater);
-    }
-  };
-  while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end(), IsLater);
-    const BpeScratch::Merge merge = heap.back();
-    heap.pop_back();
+  WaitingMerge merge;
+  while (scratch->queue.Pop(&merge)) {
     BpeScratch::Symbol& left = symbols[static_cast<size_t>(merge.position)];
     if (left.is_merged_away || left.next < 0) {
       continue;
@@ -252,12 +321,32 @@ void BpeModel::MergeAll(BpeScratch* scratch) const {
     right.is_merged_away = true;
     if (right.next >= 0) {
       symbols[static_cast<size_t>(right.next)].previous = merge.position;
-      push(merge.position);
+      PushMerge(merge.position, scratch);
     }
     if (left.previous >= 0) {
-      push(left.previous);
+      PushMerge(left.previous, scratch);
     }
   }
+}
+
+// Where no rule can ever join two symbols, what is left and right of it merges independently, so a
+// long piece is done in ranges: small heaps instead of one large one. The result is the same.
+void BpeModel::MergeAll(BpeScratch* scratch) const {
+  std::vector<BpeScratch::Symbol>& symbols = scratch->symbols;
+  if (crossings_.empty() || symbols.size() <= kShortPiece) {
+    MergeRange(0, symbols.size(), scratch);
+    return;
+  }
+  size_t begin = 0;
+  for (size_t i = 1; i < symbols.size(); ++i) {
+    if (!CanCross(symbols[i - 1].id, symbols[i].id)) {
+      symbols[i - 1].next = -1;
+      symbols[i].previous = -1;
+      MergeRange(begin, i, scratch);
+      begin = i;
+    }
+  }
+  MergeRange(begin, symbols.size(), scratch);
 }
 
 void BpeModel::Encode(std::string_view piece,

@@ -7,6 +7,7 @@
 
 #include "core/base/status.h"
 #include "core/json/value.h"
+#include "core/text/tokenizer/merge_queue.h"
 #include "core/text/tokenizer/vocabulary.h"
 
 namespace ft::text {
@@ -20,14 +21,8 @@ struct BpeScratch {
     bool is_merged_away = false;
   };
 
-  struct Merge {
-    uint32_t rank = 0;
-    int32_t position = 0;
-    int32_t new_id = 0;
-  };
-
   std::vector<Symbol> symbols;
-  std::vector<Merge> heap;
+  MergeQueue queue;
 };
 
 /// Byte-pair encoding by rank. Immutable after FromJson.
@@ -65,11 +60,17 @@ class BpeModel {
   const Rule* FindRule(int32_t left, int32_t right) const;
   int32_t IdOfCharacter(std::string_view character, uint32_t code_point) const;
   void ReadSymbols(std::string_view piece, std::vector<BpeScratch::Symbol>* symbols) const;
+  void FindCrossings();
+  bool CanCross(int32_t left, int32_t right) const;
   void PushMerge(int32_t position, BpeScratch* scratch) const;
+  void MergeRange(size_t begin, size_t end, BpeScratch* scratch) const;
   void MergeAll(BpeScratch* scratch) const;
 
   Vocabulary vocabulary_;
   std::vector<Rule> rules_;  // open addressing, a power of two
+  /// Pairs (as in Rule) of symbols that some merge may join into one token, open addressing; empty
+  /// if it is not known. Long pieces fall apart everywhere else.
+  std::vector<uint64_t> crossings_;
   std::vector<int32_t> direct_ids_;
   std::vector<int32_t> byte_ids_;  // 256 ids of <0xNN>, -1: none
   int32_t unknown_id_ = -1;
