@@ -15,6 +15,7 @@
 #include "core/base/thread_pool.h"
 #include "core/checkpoint/model_config.h"
 #include "core/checkpoint/stop_ids.h"
+#include "core/layers/weight_loader.h"
 #include "core/models/model.h"
 #include "core/moe/cache_budget.h"
 
@@ -45,14 +46,6 @@ struct LoadOptions {
   const MoeBackendRegistry* moe_backends = nullptr;     ///< must outlive the model
   /// Called on the loading thread, at most some hundred times. May be empty.
   std::function<void(const LoadProgress&)> progress;
-};
-
-/// How many matrices and bytes a weight format has in a checkpoint.
-struct FormatUse {
-  std::string format;  ///< "bf16", "nvfp4", …
-  std::string origin;  ///< plugin that computes with it, or "built in"
-  int64_t num_matrices = 0;
-  uint64_t stored_bytes = 0;  ///< in the checkpoint
 };
 
 /// One choice and its reason, for the log, /v1/config and `ft inspect`.
@@ -88,6 +81,7 @@ class LoadedModel {
 
  private:
   friend Result<LoadedModel> LoadModel(const LoadOptions& options);
+  friend class ModelLoading;
   struct State;
   std::unique_ptr<State> state_;
   Model* model_ = nullptr;

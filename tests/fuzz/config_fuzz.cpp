@@ -1,6 +1,5 @@
 // Fuzzes config.json, generation_config.json and hf_quant_config.json (separated by a zero byte),
 // with rope, quantization patterns and stop ids.
-// links: checkpoint
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,4 @@
 // Fuzzes the JSON reader, and that what it accepts survives being written and read again.
-// links: json
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // Fuzzes the header parser of safetensors: the first 8 bytes, the JSON, and the promises of a
-// header that was accepted. links: checkpoint
+// header that was accepted.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

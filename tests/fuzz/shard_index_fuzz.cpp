@@ -1,5 +1,4 @@
 // Fuzzes model.safetensors.index.json: whatever it names must stay below the checkpoint's folder.
-// links: checkpoint
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
