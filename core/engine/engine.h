@@ -121,7 +121,7 @@ class Engine {
   /// Queues a request whose outputs go to the sink given at construction.
   /// Errors: kInvalidArgument (what is wrong with it); kResourceExhausted when it can never fit the
   /// window (message has both numbers and begins with "context_length_exceeded"); kUnavailable when
-  /// the queue is full or the engine drains.
+  /// the queue is full (message begins with "the queue is full") or the engine drains.
   virtual Result<RequestId> Submit(Request request) = 0;
 
   /// Ends a request within two steps; its last output has kCancelled. Unknown or finished ids are

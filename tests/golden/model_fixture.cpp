@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/base/log.h"
 #include "core/checkpoint/tensor_index.h"
 #include "core/plugin_host/plugin_host.h"
 #include "core/quant/builtin/float_format.h"
@@ -62,6 +63,7 @@ std::vector<std::string> GoldenFolders() {
 
 const Plugins& AllPlugins() {
   static const Plugins* const kPlugins = [] {
+    SetLogLevel(LogLevel::kWarning);
     auto* plugins = new Plugins;
     Status status = RegisterBuiltinQuantizations(&plugins->quantizations);
     PluginHostOptions options;
@@ -98,7 +100,7 @@ LoadOptions OptionsFor(const std::string& folder) {
   LoadOptions options;
   options.dir = folder;
   options.device = "cpu";
-  options.num_threads = 2;
+  options.num_threads = 1;  // test programs run side by side; other counts are the ops' tests
   options.max_batch_tokens = 256;
   options.max_logit_rows = 256;
   options.quantizations = &AllPlugins().quantizations;

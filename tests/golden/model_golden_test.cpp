@@ -66,10 +66,16 @@ TEST_P(ModelGoldenTest, GivesTheSameBitsForEveryChunkAndPageSize) {
   auto loaded = LoadModel(OptionsFor(GetParam()));
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   const auto num_greedy = static_cast<int64_t>(golden.greedy.size());
+  LoadOptions threaded = OptionsFor(GetParam());
+  threaded.num_threads = 3;
+  const LogitsResult with_threads = Evaluate(threaded, golden, {.is_deterministic = true});
   for (const uint32_t mode : {FT_COMPUTE_EXACT, FT_COMPUTE_SERVED}) {
     const auto whole = EvalLogits(&*loaded, golden.input_ids, num_greedy,
                                   {.compute_mode = mode, .is_deterministic = true});
     ASSERT_TRUE(whole.ok()) << whole.status().message();
+    if (mode == FT_COMPUTE_EXACT) {
+      EXPECT_TRUE(whole->logits == with_threads.logits) << "three threads";
+    }
     for (const int64_t chunk : {1, 7, 64, 0}) {
       for (const int64_t page_size : {1, 16, 64}) {
         const auto result = EvalLogits(&*loaded, golden.input_ids, num_greedy,
