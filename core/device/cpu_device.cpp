@@ -144,7 +144,7 @@ class CpuDevice final : public Device {
  private:
   const std::string name_ = "cpu";
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  const HostMemory memory_;
+  const HostMemory memory_{};  // clang 14 wants the braces
   std::mutex mutex_;
   std::unordered_map<void*, uint64_t> sizes_;  // guarded by mutex_
   std::atomic<uint64_t> allocated_bytes_{0};
