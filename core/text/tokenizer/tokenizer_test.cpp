@@ -1,8 +1,10 @@
 // Tokenizer on small files made here: reading and refusing, added tokens, byte fallback, streams.
 #include "core/text/tokenizer/tokenizer.h"
 
+#include <array>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -171,6 +173,27 @@ TEST(TokenizerTest, TextThatIsNoUtf8OrTooLongIsRefused) {
   EXPECT_EQ(tokenizer->Encode("\xED\xA0\x80").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(tokenizer->Encode(std::string(kMaxEncodeBytes + 1, 'a')).status().code(),
             StatusCode::kResourceExhausted);
+}
+
+TEST(TokenizerTest, ManyThreadsMayEncodeAtOnce) {
+  std::string json = ByteLevelJson(R"([{"id": 256, "content": "<x>", "special": true}])");
+  const auto tokenizer = MustLoad(json);
+  const std::string text = "some text's 123  words <x> \u00e9\u6f22\n";
+  const std::vector<int32_t> ids = *tokenizer->Encode(text);
+  std::vector<std::thread> threads;
+  std::array<bool, 4> is_equal = {};
+  for (bool& equal : is_equal) {
+    threads.emplace_back([&] {
+      equal = true;
+      for (int i = 0; i < 50; ++i) {
+        equal = equal && *tokenizer->Encode(text) == ids && tokenizer->Decode(ids) == text;
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_THAT(is_equal, ::testing::Each(true));
 }
 
 TEST(TokenizerTest, PartsThatFtDoesNotKnowAreRefusedByName) {
