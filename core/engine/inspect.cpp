@@ -1,8 +1,7 @@
 // Inspect: the checks of the loader without its reading, and a report for machines and people.
 #include "core/engine/inspect.h"
 
-#include <algorithm>
-#include <charconv>
+#include <optional>
 
 #include "core/base/errors.h"
 #include "core/base/file.h"
@@ -11,82 +10,22 @@
 #include "core/checkpoint/tensor_index.h"
 #include "core/json/parse.h"
 #include "core/models/registry.h"
+#include "core/text/tokenizer/tokenizer.h"
 
 namespace ft {
 namespace {
 
 constexpr uint64_t kMaxTemplateConfigBytes = uint64_t{64} << 20;
 
-void Add(const std::string& set, const TensorInfo& tensor, std::vector<TensorSet>* sets) {
-  auto found =
-      std::find_if(sets->begin(), sets->end(), [&](const TensorSet& s) { return s.name == set; });
-  if (found == sets->end()) {
-    found = sets->insert(found, {set, 0, 0, tensor.name});
-  }
-  ++found->num_tensors;
-  found->num_bytes += tensor.num_bytes;
-}
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-bool StartsWith(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
-
-// The N of "model.layers.N.…", or -1.
-int64_t LayerOf(std::string_view name) {
-  constexpr std::string_view kPrefix = "model.layers.";
-  int64_t layer = -1;
-  if (StartsWith(name, kPrefix)) {
-    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), layer);
-  }
-  return layer;
-}
-
-// Why a tensor that no weight of the model uses is there.
-std::string KindOfUnused(const TensorInfo& tensor,
-                         const WeightSummary& summary,
-                         const ModelInfo& info) {
-  const std::string_view name = tensor.name;
-  if (summary.known_unused.count(name) > 0) {
-    return "activation and cache scales";
-  }
-  for (const char* part : {"visual", "vision", "image", "multi_modal", "audio"}) {
-    if (Contains(name, part)) {
-      return "vision and audio";
-    }
-  }
-  if (Contains(name, "mtp") || LayerOf(name) >= info.num_layers) {
-    return "multi-token prediction";
-  }
-  if (Contains(name, "rotary_emb")) {
-    return "rope frequencies";
-  }
-  if (StartsWith(name, "lm_head")) {
-    return "output matrix, tied to the embedding by the config";
-  }
-  return "unknown";
-}
-
 // Fills what the check pass counted.
-void ReportWeights(const TensorIndex& index, WeightSummary summary, ModelReport* report) {
+void ReportWeights(const TensorIndex& index, const WeightSummary& summary, ModelReport* report) {
   report->formats = summary.formats;
   report->dense_bytes = summary.dense_stored_bytes;
   report->expert_bytes = summary.expert_stored_bytes;
+  report->unused = UnusedTensors(index, summary, report->info);
   for (const TensorInfo& tensor : index.tensors()) {
-    if (summary.used.count(tensor.name) > 0) {
-      if (tensor.shape.size() < 2) {
-        Add(DTypeName(tensor.dtype), tensor, &report->other_used);
-      }
-      continue;
-    }
-    const bool is_expert = std::any_of(
-        summary.expert_prefixes.begin(), summary.expert_prefixes.end(),
-        [&](const std::string& prefix) { return StartsWith(tensor.name, prefix + "."); });
-    if (!is_expert) {
-      Add(KindOfUnused(tensor, summary, report->info), tensor, &report->unused);
+    if (summary.used.count(tensor.name) > 0 && tensor.shape.size() < 2) {
+      AddToSet(DTypeName(tensor.dtype), tensor, &report->other_used);
     }
   }
 }
@@ -107,6 +46,22 @@ std::string TemplateKind(const std::string& dir) {
     }
   }
   return FileExists(JoinPath(dir, "chat_template.json")) ? "chat_template.json" : "none";
+}
+
+// The tokenizer's end-of-turn token. A tokenizer that ft cannot read makes the model unservable.
+std::vector<int64_t> TokenizerStopIds(ModelReport* report) {
+  if (!report->has_tokenizer) {
+    return {};
+  }
+  const auto tokenizer = text::Tokenizer::Load(report->dir);
+  if (!tokenizer.ok()) {
+    if (report->servable.ok()) {
+      report->servable = tokenizer.status();
+    }
+    return {};
+  }
+  const std::optional<text::NamedToken>& eos = (*tokenizer)->config().eos_token;
+  return eos && eos->id ? std::vector<int64_t>{*eos->id} : std::vector<int64_t>{};
 }
 
 void SayWhatFtDoes(ModelReport* report) {
@@ -155,6 +110,7 @@ Result<ModelReport> InspectModel(const std::string& dir,
                                  const QuantizationRegistry& quantizations) {
   ModelReport report;
   report.dir = dir;
+  FT_RETURN_IF_ERROR(CheckModelFolder(dir));
   FT_ASSIGN_OR_RETURN(const ModelConfig config, LoadModelConfig(dir));
   FT_ASSIGN_OR_RETURN(const TensorIndex index, TensorIndex::Open(dir));
   report.architecture = config.architecture;
@@ -165,13 +121,14 @@ Result<ModelReport> InspectModel(const std::string& dir,
     report.file_bytes += file.num_bytes;
   }
   for (const TensorInfo& tensor : index.tensors()) {
-    Add(DTypeName(tensor.dtype), tensor, &report.dtypes);
+    AddToSet(DTypeName(tensor.dtype), tensor, &report.dtypes);
   }
   report.ignored_keys = ConfigReader(config.text(), config.text_where()).HarmlessKeys();
-  report.stop_ids = CollectStopIds(config, {});
   report.has_tokenizer = FileExists(JoinPath(dir, "tokenizer.json"));
   report.template_kind = TemplateKind(dir);
   report.servable = CheckFamily(config, index, quantizations, &report);
+  const auto tokenizer_stop_ids = TokenizerStopIds(&report);
+  report.stop_ids = CollectStopIds(config, tokenizer_stop_ids);
   SayWhatFtDoes(&report);
   return report;
 }

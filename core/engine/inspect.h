@@ -9,18 +9,11 @@
 #include "core/base/status.h"
 #include "core/checkpoint/stop_ids.h"
 #include "core/engine/model_loader.h"
+#include "core/engine/unused_tensors.h"
 #include "core/json/value.h"
 #include "core/models/model.h"
 
 namespace ft {
-
-/// Tensors that have something in common: a format, or that nothing uses them.
-struct TensorSet {
-  std::string name;  ///< "bf16", "vision", "mtp"
-  int64_t num_tensors = 0;
-  uint64_t num_bytes = 0;
-  std::string example;  ///< one tensor's name
-};
 
 struct ModelReport {
   std::string dir;

@@ -12,6 +12,7 @@
 #include "core/base/memory_info.h"
 #include "core/checkpoint/tensor_index.h"
 #include "core/device/device.h"
+#include "core/engine/unused_tensors.h"
 #include "core/models/registry.h"
 #include "core/moe/checkpoint_experts.h"
 #include "core/moe/expert_bank.h"
@@ -70,6 +71,20 @@ std::vector<std::pair<std::string, double>> LoadedModel::MoeCounters() const {
   return state_->backend->counters().Named();
 }
 
+Status CheckModelFolder(const std::string& dir) {
+  if (FileExists(dir)) {
+    return Unimplemented("{}: is a file; ft reads folders with config.json and safetensors", dir);
+  }
+  if (!DirectoryExists(dir)) {
+    return NotFound("{}: there is no such folder", dir);
+  }
+  if (!FileExists(JoinPath(dir, "config.json"))) {
+    return DataLoss(
+        "{}: the folder has no config.json: it is no model, or its download is not whole", dir);
+  }
+  return {};
+}
+
 // The steps of LoadModel, over one LoadedModel that is being made.
 class ModelLoading {
  public:
@@ -125,11 +140,22 @@ Status ModelLoading::CheckWeights() {
   }
   state_.summary = loader.TakeSummary();
   loaded_.formats = state_.summary.formats;
+  const std::vector<TensorSet> unused =
+      UnusedTensors(*state_.index, state_.summary, state_.builder->info());
+  for (const TensorSet& set : unused) {
+    if (set.name == "unknown") {
+      FT_LOG(kWarning, "{}: {} tensors belong to no part of this model that ft knows: {}, …",
+             options_.dir, set.num_tensors, set.example);
+    }
+    Choose("unused tensors", fmt::format("{} of {}", set.num_tensors, set.name),
+           fmt::format("{}, as {}", HumanBytes(set.num_bytes), set.example));
+  }
   return {};
 }
 
 Status ModelLoading::Check() {
   FT_RETURN_IF_ERROR(CheckOptions(options_));
+  FT_RETURN_IF_ERROR(CheckModelFolder(options_.dir));
   FT_ASSIGN_OR_RETURN(loaded_.config, LoadModelConfig(options_.dir));
   FT_ASSIGN_OR_RETURN(TensorIndex index, TensorIndex::Open(options_.dir));
   state_.index = std::make_unique<TensorIndex>(std::move(index));

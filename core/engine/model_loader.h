@@ -88,6 +88,10 @@ class LoadedModel {
   ThreadPool* pool_ = nullptr;
 };
 
+/// Errors: kNotFound when there is no such folder, kDataLoss when it has no config.json,
+/// kUnimplemented when it is a file (GGUF).
+Status CheckModelFolder(const std::string& dir);
+
 /// Reads the headers, chooses the family, resolves every tensor's format, plans memory, and only
 /// then reads weights.
 /// Errors, all before a weight is read: kNotFound (no folder), kDataLoss (broken files, tensors
