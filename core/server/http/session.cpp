@@ -70,7 +70,9 @@ class Session : public std::enable_shared_from_this<Session> {
   Session& operator=(const Session&) = delete;
 
   asio::awaitable<void> Run() {
-    while (co_await ServeOne()) {
+    bool goes_on = true;
+    while (goes_on) {
+      goes_on = co_await ServeOne();
     }
     if (!is_gone_) {
       co_await Linger();
@@ -92,7 +94,9 @@ class Session : public std::enable_shared_from_this<Session> {
         co_await http::async_read_header(stream_, buffer_, *parser_, kAwait);
     exchange_.start = Clock::now();
     if (header_error) {
-      co_return co_await OnReadError(header_error);
+      co_await OnReadError(header_error);
+      Log();
+      co_return false;
     }
     const std::optional<ApiError> refusal = TakeHeader();
     const BusyCount busy(exchange_.is_quiet ? nullptr : &core_);
@@ -102,7 +106,7 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
   // A request that could not be read. Silence and hang-ups get no answer.
-  asio::awaitable<bool> OnReadError(error_code error) {
+  asio::awaitable<void> OnReadError(error_code error) {
     ApiError refusal =
         BadRequest("invalid_http", "", "not a valid HTTP request: {}", error.message());
     exchange_.has_unread_body = true;
@@ -115,12 +119,11 @@ class Session : public std::enable_shared_from_this<Session> {
     } else if (error.category() != http::make_error_code(http::error::bad_method).category() ||
                error == http::error::end_of_stream || error == http::error::partial_message) {
       is_gone_ = true;
-      co_return false;
+      co_return;
     }
     exchange_.keep_alive = false;
     exchange_.request_id = exchange_.request_id.empty() ? RandomId("req_") : exchange_.request_id;
     co_await Send(ErrorResponse(refusal));
-    co_return false;
   }
 
   ApiError TooLarge() const {
@@ -196,7 +199,8 @@ class Session : public std::enable_shared_from_this<Session> {
       co_await Send(ErrorResponse(*refusal));
       co_return;
     }
-    if (!co_await ReadBody()) {
+    const bool has_body = co_await ReadBody();
+    if (!has_body) {
       co_return;
     }
     if (exchange_.method == "OPTIONS" && !CorsOrigin(core_.options, exchange_.origin).empty()) {
