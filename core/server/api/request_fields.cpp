@@ -199,7 +199,7 @@ CommonFields ReadCommonFields(FieldReader* reader, const RequestDefaults& defaul
   ReadStop(reader, &fields.stop);
   ReadStopTokenIds(reader, defaults.vocab_size, &fields.stop_token_ids);
   fields.ignore_eos = reader->Bool("ignore_eos").value_or(false);
-  // None of these can change the answer; the list is in docs/serving.md.
+  // None of these can change the answer; docs/serving.md lists them.
   reader->Ignore(
       {"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"});
   return fields;

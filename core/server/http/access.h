@@ -12,10 +12,10 @@ namespace ft::server {
 
 /// The headers that decide; empty when absent.
 struct AccessHeaders {
-  std::string_view host;
-  std::string_view origin;
-  std::string_view authorization;
-  std::string_view x_api_key;
+  std::string_view host = {};
+  std::string_view origin = {};
+  std::string_view authorization = {};
+  std::string_view x_api_key = {};
 };
 
 /// Takes the same time wherever the texts differ (not where their lengths do).
