@@ -1,7 +1,10 @@
 #include "core/device/device.h"
 
+#include <algorithm>
+
 #include "core/base/errors.h"
 #include "core/base/log.h"
+#include "core/base/memory_info.h"
 #include "core/device/cpu_device.h"
 #include "core/device/sim_device.h"
 
@@ -16,7 +19,12 @@ Result<std::unique_ptr<Device>> MakeDevice(std::string_view spec) {
     return MakeCpuDevice();
   }
   if (spec == "sim" || spec == "sim:rtx3090") {
-    return MakeSimDevice();
+    // The simulated memory is this machine's: half of it at most.
+    SimDeviceOptions options;
+    const uint64_t half_bytes = ReadMemoryInfo().total_bytes / 2;
+    options.arena_bytes =
+        half_bytes == 0 ? options.arena_bytes : std::min(options.arena_bytes, half_bytes);
+    return MakeSimDevice(options);
   }
   if (spec.rfind("sim:", 0) == 0) {
     return Unimplemented(

@@ -99,6 +99,7 @@ class ModelLoading {
   Status CheckWeights();
   Status ChooseBackend();
   Status PlanExperts(uint64_t limit);
+  Result<uint64_t> BytesBesideSlots();
   Status ReadExperts();
   Status ReadDense();
   ModelBuildOptions BuildOptions() const;
@@ -193,6 +194,18 @@ bool ModelLoading::FitsWithBanks(uint64_t limit) const {
                            limit;
 }
 
+// What the backend takes beside its slots: by its plan for one slot of each kind.
+Result<uint64_t> ModelLoading::BytesBesideSlots() {
+  const MoeModel& experts = state_.experts->model();
+  MoeBackendOptions one_each = state_.backend_options;
+  for (int kind = 0; kind < experts.num_kinds(); ++kind) {
+    one_each.bytes_by_kind.push_back(experts.kind(kind).expert_bytes());
+  }
+  FT_ASSIGN_OR_RETURN(const MoeBackendPlan plan,
+                      MoeBackend::Plan(*state_.component, one_each, false));
+  return plan.staging_bytes + plan.host_bytes + plan.core_bytes;
+}
+
 Status ModelLoading::PlanExperts(uint64_t limit) {
   CheckpointExpertsOptions source;
   source.pool = state_.pool.get();
@@ -216,15 +229,20 @@ Status ModelLoading::PlanExperts(uint64_t limit) {
   }
   const bool is_device_apart = state_.device->kind() != DeviceKind::kCpu;
   const uint64_t free_bytes = limit == 0 ? UINT64_MAX : limit - DenseBytes();
-  const uint64_t room = is_device_apart ? state_.device->total_bytes() : free_bytes;
-  FT_ASSIGN_OR_RETURN(const ExpertCacheBudget budget,
-                      ResolveExpertCache(options_.expert_cache, kinds, room));
   MoeBackendOptions& backend = state_.backend_options;
   backend.device = state_.device.get();
   backend.source = state_.experts.get();
   backend.pool = state_.pool.get();
-  backend.bytes_by_kind = budget.bytes_by_kind;
   backend.max_tokens = options_.max_batch_tokens;
+  uint64_t room = state_.device->total_bytes();
+  if (!is_device_apart) {
+    FT_ASSIGN_OR_RETURN(const uint64_t beside_slots, BytesBesideSlots());
+    room = free_bytes - std::min(free_bytes, beside_slots);
+    room -= room / 64;  // tables that grow with the slots
+  }
+  FT_ASSIGN_OR_RETURN(const ExpertCacheBudget budget,
+                      ResolveExpertCache(options_.expert_cache, kinds, room));
+  backend.bytes_by_kind = budget.bytes_by_kind;
   // Beside a device with its own memory, banks in host memory serve misses where they fit.
   const bool would_use_banks = is_device_apart && fits;
   FT_ASSIGN_OR_RETURN(state_.plan, MoeBackend::Plan(*state_.component, backend, would_use_banks));

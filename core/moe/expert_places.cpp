@@ -315,6 +315,10 @@ Result<ExpertPlaces> FindExperts(const TensorIndex& index,
                                  const QuantizationRegistry& formats,
                                  const MoeLayerSpec& spec) {
   const ExpertNames& names = spec.names;
+  if (spec.kind.num_experts < 1 || spec.kind.hidden_dim < 1 || spec.kind.intermediate_dim < 1) {
+    return InvalidArgument("{}: {} experts, hidden {}, intermediate {} is no shape", names.prefix,
+                           spec.kind.num_experts, spec.kind.hidden_dim, spec.kind.intermediate_dim);
+  }
   if (index.WithPrefix(names.prefix + ".0.").empty()) {
     if (index.WithPrefix(names.prefix + "." + names.down).empty()) {
       return DataLoss("{}.0.{}: the checkpoint has no such tensor, nor {}.{}", names.prefix,
