@@ -109,6 +109,7 @@ class ChatTemplateSet {
   Result<ChatTemplate> Choose(const ApplyOptions& options) const;
 
   std::map<std::string, ChatTemplate> templates_;
+  bool has_names_ = false;  ///< several templates, or one under a name: they can be asked for
   std::map<std::string, std::string> special_tokens_;
 };
 
