@@ -71,7 +71,8 @@ Result<json::Value> PrepareMessage(const json::Value& message, size_t index) {
 }
 
 // Marks the end of the text to be continued, and returns that text.
-Result<std::string> MarkFinalMessage(json::Value* messages, const std::string& field,
+Result<std::string> MarkFinalMessage(json::Value* messages,
+                                     const std::string& field,
                                      std::string_view template_source) {
   json::Value& last = messages->as_array().back();
   json::Value* text = last.Find(field);

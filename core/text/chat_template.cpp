@@ -10,7 +10,8 @@ namespace ft::text {
 namespace {
 
 std::tm LocalNow() {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  const std::time_t seconds =
+      std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::tm time = {};
   static_cast<void>(localtime_r(&seconds, &time));
   return time;

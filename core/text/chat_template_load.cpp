@@ -60,7 +60,9 @@ using Sources = std::map<std::string, std::string>;
 
 // `chat_template` of a .json file: text, or a list of {"name", "template"}. Says in `has_names`
 // whether it was a list.
-Status AddFromConfig(const json::Value& config, const std::string& path, Sources* sources,
+Status AddFromConfig(const json::Value& config,
+                     const std::string& path,
+                     Sources* sources,
                      bool* has_names) {
   const json::Value* entry = config.Find("chat_template");
   if (entry == nullptr || entry->is_null()) {
@@ -155,8 +157,8 @@ Result<ChatTemplateSet> ChatTemplateSet::Load(const std::string& model_dir) {
     FT_RETURN_IF_ERROR(AddTokens(map, &tokens));
   }
   if (sources.empty()) {
-    FT_RETURN_IF_ERROR(AddFromConfig(config, (dir / "tokenizer_config.json").string(), &sources,
-                                     &has_names));
+    FT_RETURN_IF_ERROR(
+        AddFromConfig(config, (dir / "tokenizer_config.json").string(), &sources, &has_names));
   }
   if (sources.empty() && Exists(dir / "chat_template.json")) {
     FT_ASSIGN_OR_RETURN(const json::Value legacy, ReadJson(dir / "chat_template.json"));

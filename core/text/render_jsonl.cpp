@@ -15,10 +15,9 @@ namespace {
 std::optional<std::tm> ParseTime(const std::string& text) {
   std::tm time = {};
   char separator = '\0';
-  const int count =
-      std::sscanf(text.c_str(), "%4d-%2d-%2d%c%2d:%2d:%2d", &time.tm_year,  // NOLINT: checked below
-                  &time.tm_mon, &time.tm_mday, &separator, &time.tm_hour, &time.tm_min,
-                  &time.tm_sec);
+  const int count = std::sscanf(
+      text.c_str(), "%4d-%2d-%2d%c%2d:%2d:%2d", &time.tm_year,  // NOLINT: checked below
+      &time.tm_mon, &time.tm_mday, &separator, &time.tm_hour, &time.tm_min, &time.tm_sec);
   const auto in = [](int value, int low, int high) { return value >= low && value <= high; };
   if (count != 7 || (separator != 'T' && separator != ' ') || !in(time.tm_year, 1, 9999) ||
       !in(time.tm_mon, 1, 12) || !in(time.tm_mday, 1, 31) || !in(time.tm_hour, 0, 23) ||

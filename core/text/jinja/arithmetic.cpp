@@ -224,8 +224,8 @@ Result<Value> IntArithmetic(Interp& interp, BinaryOp op, const Value& a, const V
 
 Result<Value> Repeat(Interp& interp, const Value& sequence, const Value& times) {
   const int64_t count = std::max<int64_t>(0, *ToIndex(times));
-  const size_t size = sequence.is_str() ? sequence.text().size()
-                                        : sequence.As<SequenceObject>()->items.size();
+  const size_t size =
+      sequence.is_str() ? sequence.text().size() : sequence.As<SequenceObject>()->items.size();
   const size_t unit = sequence.is_str() ? 1 : sizeof(Value);
   if (size != 0 && static_cast<uint64_t>(count) > interp.max_string_bytes() / (size * unit)) {
     return ResourceExhausted("a repetition of {} times {} is more than a template may make", size,

@@ -20,28 +20,28 @@ using StmtPtr = std::unique_ptr<Stmt>;
 using Stmts = std::vector<StmtPtr>;
 
 enum class ExprKind : uint8_t {
-  kConst,      ///< value
-  kData,       ///< value: text of the template itself
-  kName,       ///< name
-  kNsRef,      ///< name.attr, as the target of a set
-  kTuple,      ///< items
-  kList,       ///< items
-  kDict,       ///< items: key, value, key, value …
-  kCond,       ///< items: condition, then, else (may be null)
-  kFilter,     ///< items[0] (null in a filter block) | name(items[1…])
-  kTest,       ///< items[0] is name(items[1…])
-  kCall,       ///< items[0](items[1…])
-  kGetItem,    ///< items[0][items[1]]
-  kGetAttr,    ///< items[0].name
-  kSlice,      ///< items: start, stop, step (each may be null)
-  kConcat,     ///< items joined by ~
-  kCompare,    ///< items[0] op items[1] op items[2] …
-  kBinary,     ///< items[0] op items[1]
-  kAnd,        ///< items: left, right
-  kOr,         ///< items: left, right
-  kNot,        ///< items[0]
-  kNegate,     ///< items[0]
-  kPositive    ///< items[0]
+  kConst,    ///< value
+  kData,     ///< value: text of the template itself
+  kName,     ///< name
+  kNsRef,    ///< name.attr, as the target of a set
+  kTuple,    ///< items
+  kList,     ///< items
+  kDict,     ///< items: key, value, key, value …
+  kCond,     ///< items: condition, then, else (may be null)
+  kFilter,   ///< items[0] (null in a filter block) | name(items[1…])
+  kTest,     ///< items[0] is name(items[1…])
+  kCall,     ///< items[0](items[1…])
+  kGetItem,  ///< items[0][items[1]]
+  kGetAttr,  ///< items[0].name
+  kSlice,    ///< items: start, stop, step (each may be null)
+  kConcat,   ///< items joined by ~
+  kCompare,  ///< items[0] op items[1] op items[2] …
+  kBinary,   ///< items[0] op items[1]
+  kAnd,      ///< items: left, right
+  kOr,       ///< items: left, right
+  kNot,      ///< items[0]
+  kNegate,   ///< items[0]
+  kPositive  ///< items[0]
 };
 
 enum class CompareOp : uint8_t {
@@ -99,7 +99,7 @@ struct Expr {
   // Written by the resolver.
   VariableRef variable;
   EscapeMode escape = EscapeMode::kOff;  ///< kConcat, and kFilter without operand
-  Value text_key;           ///< name as a value, for lookups
+  Value text_key;                        ///< name as a value, for lookups
 };
 
 /// How a variable gets its value where a scope begins.
@@ -198,19 +198,19 @@ struct Stmt {
   bool ignores_missing = false;
 
   // Written by the resolver.
-  ScopeInfo scope;                 ///< of body
-  ScopeInfo else_scope;            ///< kFor
-  ScopeInfo test_scope;            ///< kFor
-  FunctionInfo function;           ///< of a recursive loop or a block
-  FunctionInfo test_function;      ///< kFor with a test
-  int loop_slot = -1;              ///< kFor: the variable `loop`, when it is used
-  int self_slot = -1;              ///< kBlock
-  int super_slot = -1;             ///< kBlock
-  VariableRef variable;            ///< kMacro: what it is assigned to
-  std::vector<Value> exported;     ///< kAssign…: names that go to the context (top level only)
+  ScopeInfo scope;              ///< of body
+  ScopeInfo else_scope;         ///< kFor
+  ScopeInfo test_scope;         ///< kFor
+  FunctionInfo function;        ///< of a recursive loop or a block
+  FunctionInfo test_function;   ///< kFor with a test
+  int loop_slot = -1;           ///< kFor: the variable `loop`, when it is used
+  int self_slot = -1;           ///< kBlock
+  int super_slot = -1;          ///< kBlock
+  VariableRef variable;         ///< kMacro: what it is assigned to
+  std::vector<Value> exported;  ///< kAssign…: names that go to the context (top level only)
   std::vector<VariableRef> exported_variables;
   std::vector<std::pair<Value, VariableRef>> visible;  ///< kBlock scoped: what the block sees
-  EscapeMode escape = EscapeMode::kOff;  ///< kOutput
+  EscapeMode escape = EscapeMode::kOff;                ///< kOutput
 };
 
 }  // namespace ft::jinja

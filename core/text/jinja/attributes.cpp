@@ -18,8 +18,8 @@ using Found = std::optional<Value>;
 
 // Methods that change a list or a mapping: the immutable sandbox hides them.
 bool IsMutator(const Value& owner, std::string_view name) {
-  static constexpr std::string_view kList[] = {"append", "clear",  "pop",  "reverse",
-                                               "insert", "sort",   "extend", "remove"};
+  static constexpr std::string_view kList[] = {"append", "clear", "pop",    "reverse",
+                                               "insert", "sort",  "extend", "remove"};
   static constexpr std::string_view kDict[] = {"clear", "pop", "popitem", "setdefault", "update"};
   if (owner.is(ObjectKind::kList)) {
     return std::find(std::begin(kList), std::end(kList), name) != std::end(kList);
@@ -31,10 +31,10 @@ bool IsMutator(const Value& owner, std::string_view name) {
 // Attributes with two underscores that every Python object has.
 bool IsCommonDunder(std::string_view name) {
   static constexpr std::string_view kNames[] = {
-      "__class__",  "__doc__",        "__init__",      "__eq__",          "__ne__",
-      "__hash__",   "__str__",        "__repr__",      "__dir__",         "__new__",
-      "__reduce__", "__reduce_ex__",  "__sizeof__",    "__setattr__",     "__delattr__",
-      "__format__", "__getattribute__", "__lt__",      "__le__",          "__gt__",
+      "__class__",  "__doc__",           "__init__",         "__eq__",      "__ne__",
+      "__hash__",   "__str__",           "__repr__",         "__dir__",     "__new__",
+      "__reduce__", "__reduce_ex__",     "__sizeof__",       "__setattr__", "__delattr__",
+      "__format__", "__getattribute__",  "__lt__",           "__le__",      "__gt__",
       "__ge__",     "__init_subclass__", "__subclasshook__", "__getstate__"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
@@ -55,8 +55,7 @@ bool IsDunderOf(const Value& owner, std::string_view name) {
                           name == "__code__" || name == "__self__"));
 }
 
-Value BindMethod(Interp& interp, const Value& owner, std::string_view name,
-                 FilterFunction method) {
+Value BindMethod(Interp& interp, const Value& owner, std::string_view name, FilterFunction method) {
   return interp.MakeFunction(std::string(name), [owner, method](Interp& caller, CallArgs& args) {
     return method(caller, owner, args);
   });
@@ -108,17 +107,17 @@ Found CyclerAttribute(Interp& interp, const Value& owner, std::string_view name)
   }
   if (name == "next" || name == "reset") {
     const bool is_next = name == "next";
-    return interp.MakeFunction(
-        std::string(name), [cycler, is_next](Interp&, CallArgs& args) -> Result<Value> {
-          FT_RETURN_IF_ERROR(NoArgs("cycler", args));
-          if (!is_next) {
-            cycler->position = 0;
-            return Value::None();
-          }
-          const Value item = cycler->items[cycler->position];
-          cycler->position = (cycler->position + 1) % cycler->items.size();
-          return item;
-        });
+    return interp.MakeFunction(std::string(name),
+                               [cycler, is_next](Interp&, CallArgs& args) -> Result<Value> {
+                                 FT_RETURN_IF_ERROR(NoArgs("cycler", args));
+                                 if (!is_next) {
+                                   cycler->position = 0;
+                                   return Value::None();
+                                 }
+                                 const Value item = cycler->items[cycler->position];
+                                 cycler->position = (cycler->position + 1) % cycler->items.size();
+                                 return item;
+                               });
   }
   return std::nullopt;
 }
@@ -126,7 +125,8 @@ Found CyclerAttribute(Interp& interp, const Value& owner, std::string_view name)
 Found RangeAttribute(const Value& owner, std::string_view name) {
   const auto* range = owner.As<RangeObject>();
   if (name == "start" || name == "stop" || name == "step") {
-    return Value::Int(name == "start" ? range->start : (name == "stop" ? range->stop : range->step));
+    return Value::Int(name == "start" ? range->start
+                                      : (name == "stop" ? range->stop : range->step));
   }
   return std::nullopt;
 }
@@ -147,7 +147,8 @@ Found NumberProperty(const Value& owner, std::string_view name) {
 
 }  // namespace
 
-Result<std::optional<Value>> FindAttribute(Interp& interp, const Value& owner,
+Result<std::optional<Value>> FindAttribute(Interp& interp,
+                                           const Value& owner,
                                            std::string_view name) {
   if (owner.is_str()) {
     const FilterFunction method = FindStringMethod(name);
@@ -288,8 +289,10 @@ Value Interp::UnsafeMember(const Value& owner, std::string_view name) {
   return undefined;
 }
 
-Result<BoundArgs> BoundArgs::Bind(std::string_view function, const CallArgs& args,
-                                  std::initializer_list<std::string_view> names, Rules rules) {
+Result<BoundArgs> BoundArgs::Bind(std::string_view function,
+                                  const CallArgs& args,
+                                  std::initializer_list<std::string_view> names,
+                                  Rules rules) {
   BoundArgs bound;
   bound.values_.resize(names.size());
   if (args.positional.size() > names.size()) {

@@ -59,9 +59,8 @@ BigInt BigInt::FromDigits(std::string_view digits, int base) {
 }
 
 size_t BigInt::BitLength() const {
-  return limbs_.empty()
-             ? 0
-             : limbs_.size() * 32 - static_cast<size_t>(std::countl_zero(limbs_.back()));
+  return limbs_.empty() ? 0
+                        : limbs_.size() * 32 - static_cast<size_t>(std::countl_zero(limbs_.back()));
 }
 
 std::optional<int64_t> BigInt::ToInt64() const {
@@ -79,7 +78,9 @@ std::optional<int64_t> BigInt::ToInt64() const {
   return static_cast<int64_t>(is_negative_ ? ~magnitude + 1 : magnitude);
 }
 
-double BigInt::ToDouble() const { return TrueDivide(*this, BigInt(1)); }
+double BigInt::ToDouble() const {
+  return TrueDivide(*this, BigInt(1));
+}
 
 uint32_t BigInt::DivSmall(Limbs* limbs, uint32_t divisor) {
   uint64_t remainder = 0;
@@ -119,7 +120,9 @@ std::string BigInt::ToString(int base) const {
   return reversed;
 }
 
-BigInt BigInt::Negated() const { return Make(limbs_, !is_negative_); }
+BigInt BigInt::Negated() const {
+  return Make(limbs_, !is_negative_);
+}
 
 BigInt BigInt::Shifted(int64_t num_bits) const {
   const auto distance = static_cast<size_t>(num_bits < 0 ? -num_bits : num_bits);
@@ -198,7 +201,9 @@ BigInt operator+(const BigInt& a, const BigInt& b) {
   return BigInt::Make(BigInt::SubMagnitude(b.limbs_, a.limbs_), b.is_negative_);
 }
 
-BigInt operator-(const BigInt& a, const BigInt& b) { return a + b.Negated(); }
+BigInt operator-(const BigInt& a, const BigInt& b) {
+  return a + b.Negated();
+}
 
 BigInt operator*(const BigInt& a, const BigInt& b) {
   BigInt::Limbs result(a.limbs_.size() + b.limbs_.size(), 0);
@@ -245,8 +250,8 @@ std::pair<BigInt::Limbs, BigInt::Limbs> BigInt::DivMod(const Limbs& a, const Lim
     uint64_t carry = 0;
     for (size_t i = 0; i < n; ++i) {
       carry += guess * divisor[i];
-      const int64_t digit = static_cast<int64_t>(rest[i + j]) -
-                            static_cast<int64_t>(carry & 0xFFFFFFFF) + borrow;
+      const int64_t digit =
+          static_cast<int64_t>(rest[i + j]) - static_cast<int64_t>(carry & 0xFFFFFFFF) + borrow;
       rest[i + j] = static_cast<uint32_t>(digit);
       borrow = digit < 0 ? -1 : 0;
       carry >>= 32;
@@ -309,9 +314,8 @@ double BigInt::TrueDivide(const BigInt& a, const BigInt& b) {
   const bool is_above_half = order > 0 || (order == 0 && !remainder.empty());
   const bool is_half = order == 0 && remainder.empty();
   mantissa += (is_above_half || (is_half && (mantissa & 1) != 0)) ? 1 : 0;
-  const double value =
-      std::ldexp(static_cast<double>(mantissa),
-                 static_cast<int>(std::clamp<int64_t>(drop - shift, -5000, 5000)));
+  const double value = std::ldexp(static_cast<double>(mantissa),
+                                  static_cast<int>(std::clamp<int64_t>(drop - shift, -5000, 5000)));
   return is_negative ? -value : value;
 }
 

@@ -38,11 +38,12 @@ std::span<const NamedFilter> Tests();            // tests.cpp
 void AddGlobals(Interp& interp, DictData* globals);  // globals.cpp
 
 /// Python's getattr of a built-in type: a bound method or a property. Nothing when there is none.
-Result<std::optional<Value>> FindAttribute(Interp& interp, const Value& owner,
+Result<std::optional<Value>> FindAttribute(Interp& interp,
+                                           const Value& owner,
                                            std::string_view name);  // attributes.cpp
 
 // Methods by type; null when there is none of that name.
-FilterFunction FindStringMethod(std::string_view name);     // methods_string.cpp
+FilterFunction FindStringMethod(std::string_view name);  // methods_string.cpp
 FilterFunction FindContainerMethod(const Value& owner, std::string_view name);  // methods_other.cpp
 FilterFunction FindNumberMethod(const Value& owner, std::string_view name);     // methods_other.cpp
 
@@ -55,8 +56,10 @@ class BoundArgs {
   };
 
   /// Binds `args` to `names`. Errors: too many, unknown, repeated or missing arguments.
-  static Result<BoundArgs> Bind(std::string_view function, const CallArgs& args,
-                                std::initializer_list<std::string_view> names, Rules rules);
+  static Result<BoundArgs> Bind(std::string_view function,
+                                const CallArgs& args,
+                                std::initializer_list<std::string_view> names,
+                                Rules rules);
 
   bool has(size_t index) const { return values_[index].has_value(); }
 

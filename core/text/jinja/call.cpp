@@ -52,15 +52,18 @@ Value Interp::MakeFunction(std::string name, FunctionObject::Body body) {
   return Value::Obj(heap_.New<FunctionObject>(std::move(name), std::move(body)));
 }
 
-Status Interp::BindMacroParameters(const MacroInfo& info, CallArgs& args, Activation* frame,
+Status Interp::BindMacroParameters(const MacroInfo& info,
+                                   CallArgs& args,
+                                   Activation* frame,
                                    bool* found_caller) {
   const size_t num_given = std::min(args.positional.size(), info.parameters.size());
   for (size_t i = 0; i < num_given; ++i) {
     frame->slots[static_cast<size_t>(info.parameters[i].slot)] = args.positional[i];
   }
-  *found_caller = num_given == info.parameters.size() &&
-                  std::any_of(info.parameters.begin(), info.parameters.end(),
-                              [](const Parameter& parameter) { return parameter.name == "caller"; });
+  *found_caller =
+      num_given == info.parameters.size() &&
+      std::any_of(info.parameters.begin(), info.parameters.end(),
+                  [](const Parameter& parameter) { return parameter.name == "caller"; });
   for (size_t i = num_given; i < info.parameters.size(); ++i) {
     const Parameter& parameter = info.parameters[i];
     *found_caller |= parameter.name == "caller";
@@ -188,8 +191,7 @@ Result<Value> Interp::Call(const Value& callee, CallArgs& args) {
     FT_ASSIGN_OR_RETURN(const BoundArgs bound,
                         BoundArgs::Bind("loop", args, {"iterable"}, {.num_required = 1}));
     if (loop->recursive == nullptr) {
-      return InvalidArgument(
-          "The loop must have the 'recursive' marker to be called recursively.");
+      return InvalidArgument("The loop must have the 'recursive' marker to be called recursively.");
     }
     return CallLoop(*loop->recursive, bound.at(0), loop->closure, loop->depth0 + 1);
   }

@@ -48,7 +48,9 @@ bool IsSequenceKind(const Value& value) {
   return value.is(ObjectKind::kList) || value.is(ObjectKind::kTuple);
 }
 
-const Values& Items(const Value& value) { return value.As<SequenceObject>()->items; }
+const Values& Items(const Value& value) {
+  return value.As<SequenceObject>()->items;
+}
 
 Result<uint64_t> HashAt(const Value& value, int depth) {
   if (depth > kMaxValueDepth) {
@@ -112,8 +114,7 @@ Result<uint64_t> HashAt(const Value& value, int depth) {
 
 bool RangesEqual(const RangeObject& a, const RangeObject& b) {
   const int64_t size = a.size();
-  return size == b.size() &&
-         (size == 0 || (a.start == b.start && (size == 1 || a.step == b.step)));
+  return size == b.size() && (size == 0 || (a.start == b.start && (size == 1 || a.step == b.step)));
 }
 
 Result<bool> DictsEqual(Interp& interp, const DictData& a, const DictData& b) {
@@ -205,9 +206,13 @@ Result<bool> ObjectsEqual(Interp& interp, const Value& a, const Value& b) {
 
 }  // namespace
 
-uint64_t HashText(std::string_view text) { return std::hash<std::string_view>{}(text); }
+uint64_t HashText(std::string_view text) {
+  return std::hash<std::string_view>{}(text);
+}
 
-Result<uint64_t> Hash(const Value& value) { return HashAt(value, 0); }
+Result<uint64_t> Hash(const Value& value) {
+  return HashAt(value, 0);
+}
 
 bool KeysEqual(const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) {
@@ -301,8 +306,8 @@ Result<bool> LessOrEqual(Interp& interp, const Value& a, const Value& b, bool is
     return order && (is_reversed ? *order >= 0 : *order <= 0);
   }
   // For everything else that has an order at all, it is total; lists with NaN in them aside.
-  FT_ASSIGN_OR_RETURN(const bool is_other_way, is_reversed ? Less(interp, a, b, ">=")
-                                                           : Less(interp, b, a, "<="));
+  FT_ASSIGN_OR_RETURN(const bool is_other_way,
+                      is_reversed ? Less(interp, a, b, ">=") : Less(interp, b, a, "<="));
   return !is_other_way;
 }
 

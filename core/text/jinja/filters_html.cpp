@@ -38,8 +38,7 @@ std::string WithoutSpans(std::string_view text, std::string_view open, std::stri
   std::string out;
   for (;;) {
     const size_t start = FindText(text, open);
-    const size_t end =
-        start == std::string_view::npos ? start : FindText(text, close, start);
+    const size_t end = start == std::string_view::npos ? start : FindText(text, close, start);
     if (end == std::string_view::npos) {
       return out.append(text);
     }
@@ -127,8 +126,7 @@ Result<Value> XmlAttr(Interp& interp, const Value& value, CallArgs& args) {
       return InvalidArgument("expected string or bytes-like object");
     }
     if (entry.key.text().find_first_of(" \t\n\r\f\v/>=") != std::string::npos) {
-      return InvalidArgument("Invalid character in attribute name: {}",
-                             ReprText(entry.key.text()));
+      return InvalidArgument("Invalid character in attribute name: {}", ReprText(entry.key.text()));
     }
     FT_ASSIGN_OR_RETURN(const Value key, Escape(interp, entry.key));
     FT_ASSIGN_OR_RETURN(const Value text, Escape(interp, entry.value));
@@ -184,9 +182,9 @@ Result<Value> UrlizeFilter(Interp& interp, const Value& value, CallArgs& args) {
 
 std::span<const NamedFilter> HtmlFilters() {
   static constexpr NamedFilter kFilters[] = {
-      {"e", EscapeFilter},       {"escape", EscapeFilter}, {"forceescape", ForceEscape},
-      {"safe", Safe},            {"striptags", StripTags}, {"urlencode", UrlEncode},
-      {"xmlattr", XmlAttr},      {"urlize", UrlizeFilter}};
+      {"e", EscapeFilter},  {"escape", EscapeFilter}, {"forceescape", ForceEscape},
+      {"safe", Safe},       {"striptags", StripTags}, {"urlencode", UrlEncode},
+      {"xmlattr", XmlAttr}, {"urlize", UrlizeFilter}};
   return kFilters;
 }
 

@@ -22,10 +22,10 @@ Value Generator(Interp& interp, const Value& value, std::function<Result<Step>()
     Step step;
     bool is_started = false;
   };
+
   // Shared: std::function copies its closure.
   auto state = std::make_shared<State>();
-  auto next = [&interp, value, prepare = std::move(prepare),
-               state](Value* item) -> Result<bool> {
+  auto next = [&interp, value, prepare = std::move(prepare), state](Value* item) -> Result<bool> {
     if (!state->is_started) {
       state->is_started = true;
       if (!IsTrue(value)) {
@@ -114,8 +114,8 @@ Result<Step> SelectStep(Interp& interp, const CallArgs& args, Selection selectio
   if (selection.by_attribute && args.positional.empty()) {
     return InvalidArgument("Missing parameter for attribute name");
   }
-  const AttributePath path = selection.by_attribute ? AttributePath(interp, args.positional[0])
-                                                    : AttributePath();
+  const AttributePath path =
+      selection.by_attribute ? AttributePath(interp, args.positional[0]) : AttributePath();
   std::optional<std::string> test;
   CallArgs rest;
   if (args.positional.size() > offset) {
@@ -168,9 +168,9 @@ Result<Value> Unique(Interp& interp, const Value& value, CallArgs& args) {
 }
 
 Result<Value> Batch(Interp& interp, const Value& value, CallArgs& args) {
-  FT_ASSIGN_OR_RETURN(const BoundArgs bound,
-                      BoundArgs::Bind("batch", args, {"linecount", "fill_with"},
-                                      {.num_required = 1}));
+  FT_ASSIGN_OR_RETURN(
+      const BoundArgs bound,
+      BoundArgs::Bind("batch", args, {"linecount", "fill_with"}, {.num_required = 1}));
   const Value size = bound.at(0);
   const Value fill = bound.get(1, Value::None());
   if (!IsIterable(value)) {
@@ -186,9 +186,8 @@ Result<Value> Batch(Interp& interp, const Value& value, CallArgs& args) {
       if (!has_item) {
         break;
       }
-      FT_ASSIGN_OR_RETURN(
-          const bool is_full,
-          Equal(interp, Value::Int(static_cast<int64_t>(row->size())), size));
+      FT_ASSIGN_OR_RETURN(const bool is_full,
+                          Equal(interp, Value::Int(static_cast<int64_t>(row->size())), size));
       Values full = is_full ? std::exchange(*row, {}) : Values();
       row->push_back(read);
       if (is_full) {
@@ -204,8 +203,8 @@ Result<Value> Batch(Interp& interp, const Value& value, CallArgs& args) {
       if (wanted > 100'000'000) {
         return ResourceExhausted("a batch of {} items is more than a template may make", wanted);
       }
-      FT_RETURN_IF_ERROR(interp.WorkBytes(static_cast<size_t>(std::max<int64_t>(0, wanted)) *
-                                          sizeof(Value)));
+      FT_RETURN_IF_ERROR(
+          interp.WorkBytes(static_cast<size_t>(std::max<int64_t>(0, wanted)) * sizeof(Value)));
       while (static_cast<int64_t>(row->size()) < wanted) {
         row->push_back(fill);
       }
@@ -232,8 +231,7 @@ Values SlicePart(const Values& items, int64_t number, int64_t num_slices, const 
 
 Result<Value> SliceFilter(Interp& interp, const Value& value, CallArgs& args) {
   FT_ASSIGN_OR_RETURN(const BoundArgs bound,
-                      BoundArgs::Bind("slice", args, {"slices", "fill_with"},
-                                      {.num_required = 1}));
+                      BoundArgs::Bind("slice", args, {"slices", "fill_with"}, {.num_required = 1}));
   FT_ASSIGN_OR_RETURN(const int64_t num_slices, bound.Int(0, 0));
   const Value fill = bound.get(1, Value::None());
   // Shared: std::function copies its closure.

@@ -89,8 +89,7 @@ Result<Value> RoundInt(Interp& interp, const Value& value, int64_t digits) {
     return Value::Int(0);
   }
   const BigInt number = ToBigInt(value);
-  const BigInt unit =
-      BigInt::FromDigits("1" + std::string(static_cast<size_t>(-digits), '0'), 10);
+  const BigInt unit = BigInt::FromDigits("1" + std::string(static_cast<size_t>(-digits), '0'), 10);
   auto [quotient, remainder] = BigInt::FloorDivMod(number, unit);
   const int order = BigInt::Compare(remainder.Shifted(1), unit);
   const bool is_odd = !BigInt::FloorDivMod(quotient, BigInt(2)).second.is_zero();
@@ -112,8 +111,7 @@ Result<Value> RoundCommon(Interp& interp, const Value& value, const Value& preci
   }
   const std::optional<int64_t> digits = ToIndex(precision);
   if (!digits) {
-    return InvalidArgument("'{}' object cannot be interpreted as an integer",
-                           TypeName(precision));
+    return InvalidArgument("'{}' object cannot be interpreted as an integer", TypeName(precision));
   }
   if (value.is_float()) {
     return Value::Float(RoundFloat(value.as_float(), *digits));
@@ -171,8 +169,7 @@ Result<Value> FileSizeFormat(Interp& interp, const Value& value, CallArgs& args)
     return interp.heap().Str(text + " Bytes");
   }
   static constexpr const char* kDecimal[] = {"kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"};
-  static constexpr const char* kBinary[] = {"KiB", "MiB", "GiB", "TiB",
-                                            "PiB", "EiB", "ZiB", "YiB"};
+  static constexpr const char* kBinary[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
   double unit = base;
   size_t i = 0;
   for (; i < 8; ++i) {

@@ -162,8 +162,8 @@ Result<Value> MinOrMax(Interp& interp, const Value& value, CallArgs& args) {
     key = ignores_case ? IgnoreCase(interp, key) : key;
     bool is_better = true;
     if (best) {
-      FT_ASSIGN_OR_RETURN(is_better, kMax ? Less(interp, best->key, key, ">")
-                                          : Less(interp, key, best->key));
+      FT_ASSIGN_OR_RETURN(is_better,
+                          kMax ? Less(interp, best->key, key, ">") : Less(interp, key, best->key));
     }
     if (is_better) {
       best = Keyed{key, item};
@@ -357,12 +357,12 @@ Value IgnoreCase(Interp& interp, const Value& value) {
 
 std::span<const NamedFilter> SequenceFilters() {
   static constexpr NamedFilter kFilters[] = {
-      {"length", LengthFilter}, {"count", LengthFilter}, {"tojson", ToJson},
-      {"default", Default},     {"d", Default},          {"join", Join},
-      {"list", List},           {"first", First},        {"last", Last},
-      {"sort", Sort},           {"dictsort", DictSort},  {"groupby", GroupBy},
+      {"length", LengthFilter}, {"count", LengthFilter},  {"tojson", ToJson},
+      {"default", Default},     {"d", Default},           {"join", Join},
+      {"list", List},           {"first", First},         {"last", Last},
+      {"sort", Sort},           {"dictsort", DictSort},   {"groupby", GroupBy},
       {"max", MinOrMax<true>},  {"min", MinOrMax<false>}, {"sum", Sum},
-      {"reverse", Reverse},     {"random", Random},      {"attr", Attr}};
+      {"reverse", Reverse},     {"random", Random},       {"attr", Attr}};
   return kFilters;
 }
 

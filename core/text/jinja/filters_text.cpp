@@ -26,7 +26,9 @@ Result<Value> SoftStr(Interp& interp, const Value& value) {
 }
 
 // A filter that is a method of the printed value.
-Result<Value> CallMethod(Interp& interp, const Value& value, std::string_view method,
+Result<Value> CallMethod(Interp& interp,
+                         const Value& value,
+                         std::string_view method,
                          CallArgs& args) {
   FT_ASSIGN_OR_RETURN(const Value text, SoftStr(interp, value));
   return FindStringMethod(method)(interp, text, args);
@@ -101,8 +103,7 @@ Result<Value> Replace(Interp& interp, const Value& value, CallArgs& args) {
   FT_ASSIGN_OR_RETURN(std::string new_text, ToStr(interp, bound.at(1)));
   bool is_markup = false;
   if (interp.autoescape()) {
-    const bool escapes =
-        bound.at(0).is_markup() || (bound.at(1).is_markup() && !value.is_markup());
+    const bool escapes = bound.at(0).is_markup() || (bound.at(1).is_markup() && !value.is_markup());
     text = escapes && !value.is_markup() ? EscapeText(text) : text;
     is_markup = escapes || value.is_markup();
     new_text = is_markup && !bound.at(1).is_markup() ? EscapeText(new_text) : new_text;
@@ -145,8 +146,8 @@ Result<Value> Indent(Interp& interp, const Value& value, CallArgs& args) {
   if (!value.is_str()) {
     return InvalidArgument("indent needs text, not {}", TypeName(value));
   }
-  indent = value.is_markup() && bound.has(0) && !bound.at(0).is_markup() ? EscapeText(indent)
-                                                                          : indent;
+  indent =
+      value.is_markup() && bound.has(0) && !bound.at(0).is_markup() ? EscapeText(indent) : indent;
   const bool indents_blank = bound.Flag(2, false);
   // Splitting drops an end of line, so one is added first.
   const std::string text = value.text() + "\n";
@@ -160,8 +161,7 @@ Result<Value> Indent(Interp& interp, const Value& value, CallArgs& args) {
     is_first = false;
     out += line;
     if (out.size() > interp.max_string_bytes()) {
-      return ResourceExhausted("indented text is longer than {} bytes",
-                               interp.max_string_bytes());
+      return ResourceExhausted("indented text is longer than {} bytes", interp.max_string_bytes());
     }
   }
   FT_RETURN_IF_ERROR(interp.WorkBytes(out.size()));
@@ -216,11 +216,10 @@ Result<Value> WordCount(Interp& interp, const Value& value, CallArgs& args) {
 }
 
 Result<Value> WordWrap(Interp& interp, const Value& value, CallArgs& args) {
-  FT_ASSIGN_OR_RETURN(const BoundArgs bound,
-                      BoundArgs::Bind("wordwrap", args,
-                                      {"width", "break_long_words", "wrapstring",
-                                       "break_on_hyphens"},
-                                      {}));
+  FT_ASSIGN_OR_RETURN(
+      const BoundArgs bound,
+      BoundArgs::Bind("wordwrap", args,
+                      {"width", "break_long_words", "wrapstring", "break_on_hyphens"}, {}));
   if (value.is_undefined()) {
     return UndefinedError(value);
   }
@@ -250,8 +249,7 @@ Result<Value> WordWrap(Interp& interp, const Value& value, CallArgs& args) {
       is_first_part = false;
       out += part;
       if (out.size() > interp.max_string_bytes()) {
-        return ResourceExhausted("wrapped text is longer than {} bytes",
-                                 interp.max_string_bytes());
+        return ResourceExhausted("wrapped text is longer than {} bytes", interp.max_string_bytes());
       }
     }
   }
@@ -269,11 +267,11 @@ Result<Value> PPrint(Interp& interp, const Value& value, CallArgs& args) {
 
 std::span<const NamedFilter> TextFilters() {
   static constexpr NamedFilter kFilters[] = {
-      {"upper", UpperFilter},   {"lower", LowerFilter},     {"capitalize", CapitalizeFilter},
-      {"trim", Trim},           {"center", Center},         {"title", TitleFilter},
-      {"string", String},       {"replace", Replace},       {"format", Format},
-      {"indent", Indent},       {"truncate", Truncate},     {"wordcount", WordCount},
-      {"wordwrap", WordWrap},   {"pprint", PPrint}};
+      {"upper", UpperFilter}, {"lower", LowerFilter}, {"capitalize", CapitalizeFilter},
+      {"trim", Trim},         {"center", Center},     {"title", TitleFilter},
+      {"string", String},     {"replace", Replace},   {"format", Format},
+      {"indent", Indent},     {"truncate", Truncate}, {"wordcount", WordCount},
+      {"wordwrap", WordWrap}, {"pprint", PPrint}};
   return kFilters;
 }
 

@@ -57,8 +57,8 @@ class Formatter {
       }
     }
     if (level != 0) {
-      return InvalidArgument(start >= text.size() ? "Single '{{' encountered in format string"
-                                                  : "expected '}}' before end of string");
+      return InvalidArgument("{}", start >= text.size() ? "Single '{' encountered in format string"
+                                                        : "expected '}' before end of string");
     }
     *at = end + 1;
     const std::string_view field = text.substr(start, end - start);
@@ -67,17 +67,17 @@ class Formatter {
       if (field[name_end] == '{') {
         return InvalidArgument("unexpected '{{' in field name");
       }
-      name_end = field[name_end] == '[' ? std::min(field.find(']', name_end), field.size() - 1)
-                                        : name_end;
+      name_end =
+          field[name_end] == '[' ? std::min(field.find(']', name_end), field.size() - 1) : name_end;
       ++name_end;
     }
     FT_ASSIGN_OR_RETURN(Value value, Resolve(field.substr(0, name_end)));
     std::string_view rest = field.substr(name_end);
     if (rest.starts_with('!')) {
       if (rest.size() < 2 || (rest.size() > 2 && rest[2] != ':')) {
-        return InvalidArgument(rest.size() < 2
-                                   ? "end of string while looking for conversion specifier"
-                                   : "expected ':' after conversion specifier");
+        return InvalidArgument("{}", rest.size() < 2
+                                         ? "end of string while looking for conversion specifier"
+                                         : "expected ':' after conversion specifier");
       }
       FT_ASSIGN_OR_RETURN(value, Convert(value, rest[1]));
       rest.remove_prefix(2);
@@ -151,8 +151,9 @@ class Formatter {
   Result<Value> First(std::string_view name) {
     if (name.empty() || IsNumber(name)) {
       if (name.empty() == is_manual_ && has_index_) {
-        return InvalidArgument("cannot switch between manual field specification and automatic "
-                               "field numbering");
+        return InvalidArgument(
+            "cannot switch between manual field specification and automatic "
+            "field numbering");
       }
       has_index_ = true;
       is_manual_ = !name.empty();

@@ -11,7 +11,9 @@
 namespace ft::jinja {
 namespace {
 
-bool IsMapping(const Value& value) { return value.is(ObjectKind::kDict); }
+bool IsMapping(const Value& value) {
+  return value.is(ObjectKind::kDict);
+}
 
 // What "%(" looks up in: mappings, and whatever else has items but is no tuple or string.
 bool MayBeUnused(const Value& value) {
@@ -114,8 +116,7 @@ class Formatter {
     }
     used_mapping_ = true;
     const std::string key = text_.substr(start, at_ - 1 - start);
-    const Value* found =
-        IsMapping(values_) ? values_.As<DictObject>()->data.FindStr(key) : nullptr;
+    const Value* found = IsMapping(values_) ? values_.As<DictObject>()->data.FindStr(key) : nullptr;
     if (found == nullptr) {
       return InvalidArgument("KeyError: {}", ReprText(key));
     }

@@ -16,7 +16,9 @@ namespace {
 // Precision beyond which a double has only zeros; also a limit of work.
 constexpr int kMaxPrecision = 5000;
 
-bool IsAlign(char32_t c) { return c == '<' || c == '>' || c == '=' || c == '^'; }
+bool IsAlign(char32_t c) {
+  return c == '<' || c == '>' || c == '=' || c == '^';
+}
 
 Result<int> ReadNumber(std::u32string_view spec, size_t* at, int otherwise) {
   if (*at >= spec.size() || DecimalValue(spec[*at]) < 0) {
@@ -26,8 +28,7 @@ Result<int> ReadNumber(std::u32string_view spec, size_t* at, int otherwise) {
   for (; *at < spec.size() && DecimalValue(spec[*at]) >= 0; ++*at) {
     number = number * 10 + DecimalValue(spec[*at]);
     if (number > kMaxFormatWidth) {
-      return ResourceExhausted("a format's width or precision is larger than {}",
-                               kMaxFormatWidth);
+      return ResourceExhausted("a format's width or precision is larger than {}", kMaxFormatWidth);
     }
   }
   return static_cast<int>(number);
@@ -50,7 +51,7 @@ Result<FormatSpec> ParseSpec(std::string_view text) {
   if (peek() == '+' || peek() == '-' || peek() == ' ') {
     result.sign = static_cast<char>(spec[at++]);
   }
-  at += peek() == 'z' ? 1 : 0;
+  at += peek() == 'z' ? 1U : 0U;
   if (peek() == '#') {
     result.alternate = true;
     ++at;
@@ -203,12 +204,11 @@ Result<std::string> FormatText(Interp& interp, std::string_view text, const Form
   if (spec.precision >= 0) {
     chars = chars.substr(0, static_cast<size_t>(spec.precision));
   }
-  const size_t missing =
-      chars.size() < static_cast<size_t>(spec.width) ? static_cast<size_t>(spec.width) - chars.size()
-                                                     : 0;
-  const size_t left = spec.align == '>' || spec.align == '='
-                          ? missing
-                          : (spec.align == '^' ? missing / 2 : 0);
+  const size_t missing = chars.size() < static_cast<size_t>(spec.width)
+                             ? static_cast<size_t>(spec.width) - chars.size()
+                             : 0;
+  const size_t left =
+      spec.align == '>' || spec.align == '=' ? missing : (spec.align == '^' ? missing / 2 : 0);
   return Encode(std::u32string(left, spec.fill) + chars +
                 std::u32string(missing - left, spec.fill));
 }
@@ -230,10 +230,10 @@ Result<std::string> FormatInteger(Interp& interp, const Value& value, const Form
     text_spec.align = spec.align == '\0' ? '>' : spec.align;
     return FormatText(interp, text, text_spec);
   }
-  const int base = spec.type == 'b'                          ? 2
-                   : spec.type == 'o'                        ? 8
-                   : spec.type == 'x' || spec.type == 'X'    ? 16
-                                                             : 10;
+  const int base = spec.type == 'b'                       ? 2
+                   : spec.type == 'o'                     ? 8
+                   : spec.type == 'x' || spec.type == 'X' ? 16
+                                                          : 10;
   if (base == 10) {
     FT_ASSIGN_OR_RETURN(const std::string checked, IntToString(value));
     static_cast<void>(checked);

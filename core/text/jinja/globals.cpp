@@ -35,8 +35,8 @@ Result<Value> Range(Interp& interp, CallArgs& args) {
   }
   auto* range = interp.heap().New<RangeObject>(numbers[0], numbers[1], numbers[2]);
   if (range->size() > kMaxRange || range->size() < 0) {
-    return InvalidArgument(
-        "Range too big. The sandbox blocks ranges larger than MAX_RANGE ({}).", kMaxRange);
+    return InvalidArgument("Range too big. The sandbox blocks ranges larger than MAX_RANGE ({}).",
+                           kMaxRange);
   }
   return Value::Obj(range);
 }
@@ -106,9 +106,8 @@ Result<Value> Joiner(Interp& interp, CallArgs& args) {
 }
 
 Result<Value> RaiseException(Interp& interp, CallArgs& args) {
-  FT_ASSIGN_OR_RETURN(
-      const BoundArgs bound,
-      BoundArgs::Bind("raise_exception", args, {"message"}, {.num_required = 1}));
+  FT_ASSIGN_OR_RETURN(const BoundArgs bound,
+                      BoundArgs::Bind("raise_exception", args, {"message"}, {.num_required = 1}));
   FT_ASSIGN_OR_RETURN(const std::string message, ToStr(interp, bound.at(0)));
   interp.set_raised();
   return InvalidArgument("{}", message);
@@ -153,6 +152,7 @@ void AddGlobals(Interp& interp, DictData* globals) {
     const char* type_name;
     const char* repr;
   };
+
   static constexpr Global kGlobals[] = {
       {"range", Range, "function", ""},
       {"dict", Dict, "transformers.utils.chat_template_utils.TemplateDict", ""},

@@ -24,7 +24,9 @@ uintptr_t StackPointer() {
 
 }  // namespace
 
-Interp::Interp(const Stmts& body, const ResolvedTemplate& resolved, const Limits& limits,
+Interp::Interp(const Stmts& body,
+               const ResolvedTemplate& resolved,
+               const Limits& limits,
                const std::tm& now)
     : body_(body), resolved_(resolved), limits_(limits), now_(now) {
   AddGlobals(*this, &globals_);
@@ -253,10 +255,9 @@ Status Interp::AssignTo(const Expr& target, const Value& value, Activation* fram
   }
   FT_ASSIGN_OR_RETURN(const Values items, ToValues(*this, value));
   if (items.size() != target.items.size()) {
-    return InvalidArgument(
-        "{} values to unpack (expected {}, got {})",
-        items.size() > target.items.size() ? "too many" : "not enough", target.items.size(),
-        items.size());
+    return InvalidArgument("{} values to unpack (expected {}, got {})",
+                           items.size() > target.items.size() ? "too many" : "not enough",
+                           target.items.size(), items.size());
   }
   for (size_t i = 0; i < items.size(); ++i) {
     FT_RETURN_IF_ERROR(AssignTo(*target.items[i], items[i], frame));
@@ -278,8 +279,8 @@ Result<Flow> Interp::ExecAssignBlock(const Stmt& stmt, Activation* frame) {
   if (flow != Flow::kNormal) {
     return flow;
   }
-  Value value = heap_.MakeStr(
-      std::move(text), stmt.value != nullptr && Escapes(stmt.value->escape));
+  Value value =
+      heap_.MakeStr(std::move(text), stmt.value != nullptr && Escapes(stmt.value->escape));
   if (stmt.value != nullptr) {
     FT_ASSIGN_OR_RETURN(value, EvalFilter(*stmt.value, frame, &value));
   }
@@ -315,7 +316,8 @@ Result<Flow> Interp::ExecFor(const Stmt& stmt, Activation* frame, std::string* o
   return Flow::kNormal;
 }
 
-Result<IteratorObject*> Interp::FilteredIterator(const Stmt& stmt, const Value& iterable,
+Result<IteratorObject*> Interp::FilteredIterator(const Stmt& stmt,
+                                                 const Value& iterable,
                                                  Activation* frame) {
   FT_ASSIGN_OR_RETURN(IteratorObject * source, Iterate(*this, iterable));
   Activation* test_frame = NewActivation(stmt.test_function.num_slots, frame);
@@ -337,8 +339,8 @@ Result<IteratorObject*> Interp::FilteredIterator(const Stmt& stmt, const Value& 
       });
 }
 
-Status Interp::RunLoop(const Stmt& stmt, const Value& iterable, Activation* frame, int64_t depth0,
-                       std::string* out) {
+Status Interp::RunLoop(
+    const Stmt& stmt, const Value& iterable, Activation* frame, int64_t depth0, std::string* out) {
   FT_ASSIGN_OR_RETURN(IteratorObject * iterator, stmt.test != nullptr
                                                      ? FilteredIterator(stmt, iterable, frame)
                                                      : Iterate(*this, iterable));
@@ -357,8 +359,8 @@ Status Interp::RunLoop(const Stmt& stmt, const Value& iterable, Activation* fram
   // As in jinja2, a turn that ends by break or continue does not count for the else part.
   bool is_empty = true;
   for (Value item;;) {
-    const Result<bool> has_item = loop != nullptr ? LoopNext(*this, Value::Obj(loop), &item)
-                                                  : Next(*this, iterator, &item);
+    const Result<bool> has_item =
+        loop != nullptr ? LoopNext(*this, Value::Obj(loop), &item) : Next(*this, iterator, &item);
     if (!has_item.ok()) {
       return has_item.status();
     }
@@ -386,7 +388,9 @@ Status Interp::RunLoop(const Stmt& stmt, const Value& iterable, Activation* fram
   return {};
 }
 
-Result<Value> Interp::CallLoop(const Stmt& stmt, const Value& iterable, Activation* outer,
+Result<Value> Interp::CallLoop(const Stmt& stmt,
+                               const Value& iterable,
+                               Activation* outer,
                                int64_t depth) {
   FT_RETURN_IF_ERROR(Enter());
   Activation* frame = NewActivation(stmt.function.num_slots, outer);
@@ -409,8 +413,7 @@ Status Interp::ExecCallBlock(const Stmt& stmt, Activation* frame, std::string* o
 Status Interp::ExecGeneration(const Stmt& stmt, Activation* frame, std::string* out) {
   CallArgs no_args;
   const Value body = NewMacro(*stmt.macro, frame);
-  FT_ASSIGN_OR_RETURN(const Value value,
-                      CallMacro(*body.As<MacroObject>(), no_args, autoescape_));
+  FT_ASSIGN_OR_RETURN(const Value value, CallMacro(*body.As<MacroObject>(), no_args, autoescape_));
   return Append(value.text(), out);
 }
 

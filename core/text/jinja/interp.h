@@ -74,7 +74,9 @@ enum class Flow : uint8_t {
 class Interp {
  public:
   /// `body` and `resolved` must outlive this. `now`: what strftime_now sees.
-  Interp(const Stmts& body, const ResolvedTemplate& resolved, const Limits& limits,
+  Interp(const Stmts& body,
+         const ResolvedTemplate& resolved,
+         const Limits& limits,
          const std::tm& now);
 
   /// The whole template with the members of `context`.
@@ -148,9 +150,10 @@ class Interp {
   Status ExecInclude(const Stmt& stmt, Activation* frame);
   Status RunBlock(const Stmt& block, std::string* out);
 
-  Status RunLoop(const Stmt& stmt, const Value& iterable, Activation* frame, int64_t depth0,
-                 std::string* out);
-  Result<IteratorObject*> FilteredIterator(const Stmt& stmt, const Value& iterable,
+  Status RunLoop(
+      const Stmt& stmt, const Value& iterable, Activation* frame, int64_t depth0, std::string* out);
+  Result<IteratorObject*> FilteredIterator(const Stmt& stmt,
+                                           const Value& iterable,
                                            Activation* frame);
   void EnterScope(const ScopeInfo& scope, Activation* frame);
   void LeaveScope(const ScopeInfo& scope, Activation* frame);
@@ -159,6 +162,7 @@ class Interp {
   Status CheckNamespaces(const Expr& target, Activation* frame);
   Status Append(std::string_view text, std::string* out);
   Status AppendOutput(const Value& value, bool escapes, std::string* out);
+
   bool Escapes(EscapeMode mode) const {
     return mode == EscapeMode::kOn || (mode == EscapeMode::kRuntime && autoescape_);
   }
@@ -169,7 +173,9 @@ class Interp {
   Value NewMacro(const MacroInfo& info, Activation* closure);
   Result<Value> CallMacro(const MacroObject& macro, CallArgs& args, bool autoescape);
   Status BindMacro(const MacroObject& macro, CallArgs& args, Activation* frame);
-  Status BindMacroParameters(const MacroInfo& info, CallArgs& args, Activation* frame,
+  Status BindMacroParameters(const MacroInfo& info,
+                             CallArgs& args,
+                             Activation* frame,
                              bool* found_caller);
 
   // Expressions (eval.cpp).
@@ -221,7 +227,8 @@ class Interp {
 Result<int64_t> LoopLength(Interp& interp, const Value& loop);
 Result<bool> LoopNext(Interp& interp, const Value& loop, Value* item);
 /// An attribute of `loop`; nothing when there is none.
-Result<std::optional<Value>> LoopAttribute(Interp& interp, const Value& loop,
+Result<std::optional<Value>> LoopAttribute(Interp& interp,
+                                           const Value& loop,
                                            std::string_view name);
 
 /// json::Value to a template's value.

@@ -37,10 +37,8 @@ void AppendQuoted(std::string_view text, bool ascii_only, std::string* out) {
   } else {
     for (const char32_t c : Decode(text)) {
       const auto code = static_cast<uint32_t>(c);
-      if (code < 0x7F) {
+      if (code < 0x80) {
         append_ascii(static_cast<char>(c));
-      } else if (code == 0x7F) {
-        *out += '\x7f';
       } else if (code < 0x10000) {
         *out += fmt::format("\\u{:04x}", code);
       } else {
@@ -215,7 +213,7 @@ Result<JsonStyle> MakeJsonStyle(Interp& interp, const BoundArgs& args) {
   style.sort_keys = args.Flag(3, false);
   if (const Value indent = args.get(1, Value::None()); !indent.is_none()) {
     style.has_indent = true;
-    style.item_separator = ",";
+    style.item_separator.assign(1, ',');
     if (indent.is_str()) {
       style.indent = indent.text();
     } else {

@@ -20,7 +20,7 @@ std::string NormalizeNewlines(std::string_view source) {
   for (size_t i = 0; i < source.size(); ++i) {
     if (source[i] == '\r') {
       out += '\n';
-      i += i + 1 < source.size() && source[i + 1] == '\n' ? 1 : 0;
+      i += i + 1 < source.size() && source[i + 1] == '\n' ? 1U : 0U;
     } else {
       out += source[i];
     }
@@ -103,7 +103,7 @@ class Lexer {
       match->start = i;
       match->end = i + 2;
       match->sign = SignAt(match->end);
-      match->end += match->sign != 0 ? 1 : 0;
+      match->end += match->sign != 0 ? 1U : 0U;
       if (second == '{') {
         return Opening::kVariable;
       }
@@ -175,8 +175,7 @@ class Lexer {
 
   size_t CountNewlines(size_t from, size_t to) const {
     return static_cast<size_t>(std::count(source_.begin() + static_cast<std::ptrdiff_t>(from),
-                                          source_.begin() + static_cast<std::ptrdiff_t>(to),
-                                          '\n'));
+                                          source_.begin() + static_cast<std::ptrdiff_t>(to), '\n'));
   }
 
   // The end of a tag at `at` ("%}" and its kin with sign), or nothing. `close` is the closing mark.
@@ -209,7 +208,7 @@ class Lexer {
     for (size_t i = source_.find("{%", at_); i != std::string::npos;
          i = source_.find("{%", i + 1)) {
       Match match{i, i + 2, SignAt(i + 2)};
-      size_t at = SkipSpace(match.end + (match.sign != 0 ? 1 : 0));
+      size_t at = SkipSpace(match.end + (match.sign != 0 ? 1U : 0U));
       if (source_.compare(at, 6, "endraw") != 0) {
         continue;
       }
@@ -302,7 +301,7 @@ class Lexer {
     }
     if (end < source_.size() && (source_[end] == 'e' || source_[end] == 'E')) {
       size_t exponent = end + 1;
-      exponent += SignAt(exponent) != 0 ? 1 : 0;
+      exponent += SignAt(exponent) != 0 ? 1U : 0U;
       if (IsDigitAt(exponent)) {
         end = DigitsEnd(exponent);
       }
@@ -326,8 +325,8 @@ class Lexer {
         // 0(_?0)*: a number that goes on with other digits is two tokens, and so an error later.
         end = at_ + 1;
         while (end < source_.size() &&
-               (source_[end] == '0' || (source_[end] == '_' && end + 1 < source_.size() &&
-                                        source_[end + 1] == '0'))) {
+               (source_[end] == '0' ||
+                (source_[end] == '_' && end + 1 < source_.size() && source_[end + 1] == '0'))) {
           ++end;
         }
       }
@@ -368,7 +367,7 @@ class Lexer {
   Status LexString(char quote) {
     size_t end = at_ + 1;
     while (end < source_.size() && source_[end] != quote) {
-      end += source_[end] == '\\' ? 2 : 1;
+      end += source_[end] == '\\' ? 2U : 1U;
     }
     if (end >= source_.size()) {
       return Fail(std::string("unexpected char ") + ReprQuote(quote));
@@ -394,8 +393,8 @@ class Lexer {
         op = two;
       }
     }
-    if (op.empty() && std::string_view("+-/*%~[](){}><=.:|,;").find(rest[0]) !=
-                          std::string_view::npos) {
+    if (op.empty() &&
+        std::string_view("+-/*%~[](){}><=.:|,;").find(rest[0]) != std::string_view::npos) {
       op = rest.substr(0, 1);
     }
     if (op.empty()) {
@@ -446,6 +445,8 @@ class Lexer {
 
 }  // namespace
 
-Result<std::vector<Token>> Tokenize(std::string_view source) { return Lexer(source).Run(); }
+Result<std::vector<Token>> Tokenize(std::string_view source) {
+  return Lexer(source).Run();
+}
 
 }  // namespace ft::jinja

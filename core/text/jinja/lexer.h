@@ -28,9 +28,9 @@ enum class TokenKind : uint8_t {
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   int line = 1;
-  std::string text;     ///< data, name, the string's value, or the operator
-  BigInt integer;       ///< kInteger
-  double number = 0;    ///< kFloat
+  std::string text;   ///< data, name, the string's value, or the operator
+  BigInt integer;     ///< kInteger
+  double number = 0;  ///< kFloat
 
   bool IsName(std::string_view name) const { return kind == TokenKind::kName && text == name; }
 

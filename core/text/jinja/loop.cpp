@@ -1,10 +1,10 @@
 // The variable `loop` of for statements.
+#include <fmt/format.h>
+
 #include "core/base/errors.h"
 #include "core/text/jinja/builtins.h"
 #include "core/text/jinja/interp.h"
 #include "core/text/jinja/ops.h"
-
-#include <fmt/format.h>
 
 namespace ft::jinja {
 namespace {
@@ -19,8 +19,8 @@ Result<int64_t> LengthOf(Interp& interp, LoopObject* loop) {
     return loop->length;
   }
   FT_ASSIGN_OR_RETURN(Values rest, ToValues(interp, Value::Obj(loop->iterator)));
-  loop->length = static_cast<int64_t>(rest.size()) + loop->index0 + 1 +
-                 (loop->after.is_missing() ? 0 : 1);
+  loop->length =
+      static_cast<int64_t>(rest.size()) + loop->index0 + 1 + (loop->after.is_missing() ? 0 : 1);
   FT_ASSIGN_OR_RETURN(loop->iterator, Iterate(interp, interp.heap().List(std::move(rest))));
   return loop->length;
 }
@@ -98,7 +98,8 @@ Result<bool> LoopNext(Interp& interp, const Value& value, Value* item) {
   return true;
 }
 
-Result<std::optional<Value>> LoopAttribute(Interp& interp, const Value& loop,
+Result<std::optional<Value>> LoopAttribute(Interp& interp,
+                                           const Value& loop,
                                            std::string_view name) {
   auto* state = loop.As<LoopObject>();
   const auto found = [](Value value) { return std::optional<Value>(std::move(value)); };
@@ -115,17 +116,15 @@ Result<std::optional<Value>> LoopAttribute(Interp& interp, const Value& loop,
     return found(Value::Int(state->depth0 + (name == "depth" ? 1 : 0)));
   }
   if (name == "cycle") {
-    return found(interp.MakeFunction("cycle", [loop](Interp&, CallArgs& args) {
-      return Cycle(loop, args);
-    }));
+    return found(interp.MakeFunction(
+        "cycle", [loop](Interp&, CallArgs& args) { return Cycle(loop, args); }));
   }
   if (name == "changed") {
-    return found(interp.MakeFunction("changed", [loop](Interp& caller, CallArgs& args) {
-      return Changed(caller, loop, args);
-    }));
+    return found(interp.MakeFunction(
+        "changed", [loop](Interp& caller, CallArgs& args) { return Changed(caller, loop, args); }));
   }
-  static constexpr std::string_view kProperties[] = {"length", "revindex", "revindex0", "previtem",
-                                                     "nextitem", "last"};
+  static constexpr std::string_view kProperties[] = {"length",   "revindex", "revindex0",
+                                                     "previtem", "nextitem", "last"};
   for (const std::string_view property : kProperties) {
     if (name == property) {
       FT_ASSIGN_OR_RETURN(Value value, PropertyOf(interp, state, name));

@@ -3,14 +3,14 @@
 #include <bit>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "core/base/errors.h"
 #include "core/base/utf8.h"
 #include "core/text/jinja/builtins.h"
 #include "core/text/jinja/interp.h"
 #include "core/text/jinja/number.h"
 #include "core/text/jinja/ops.h"
-
-#include <fmt/format.h>
 
 namespace ft::jinja {
 namespace {
@@ -117,10 +117,9 @@ Result<Value> BytesHex(Interp& interp, const Value& self, CallArgs& args) {
 }
 
 Result<Value> ViewIsDisjoint(Interp& interp, const Value& self, CallArgs& args) {
-  FT_ASSIGN_OR_RETURN(
-      const BoundArgs bound,
-      BoundArgs::Bind("isdisjoint", args, {"other"},
-                      {.num_required = 1, .num_positional_only = 1}));
+  FT_ASSIGN_OR_RETURN(const BoundArgs bound,
+                      BoundArgs::Bind("isdisjoint", args, {"other"},
+                                      {.num_required = 1, .num_positional_only = 1}));
   FT_ASSIGN_OR_RETURN(const Values items, ToValues(interp, bound.at(0)));
   for (const Value& item : items) {
     FT_ASSIGN_OR_RETURN(const bool is_in, Contains(interp, self, item));
@@ -231,10 +230,9 @@ FilterFunction FindContainerMethod(const Value& owner, std::string_view name) {
 
 FilterFunction FindNumberMethod(const Value& owner, std::string_view name) {
   if (owner.is_float()) {
-    return Find({{"is_integer", IsInteger},
-                 {"conjugate", Conjugate},
-                 {"as_integer_ratio", FloatRatio}},
-                name);
+    return Find(
+        {{"is_integer", IsInteger}, {"conjugate", Conjugate}, {"as_integer_ratio", FloatRatio}},
+        name);
   }
   return Find({{"bit_length", BitLength},
                {"bit_count", BitCount},

@@ -83,16 +83,16 @@ Result<Value> IsTitleMethod(Interp& /*interp*/, const Value& self, CallArgs& arg
 
 template <StripSides kSides>
 Result<Value> StripMethod(Interp& interp, const Value& self, CallArgs& args) {
-  FT_ASSIGN_OR_RETURN(const BoundArgs bound, BoundArgs::Bind("strip", args, {"chars"},
-                                                             {.num_positional_only = 1}));
+  FT_ASSIGN_OR_RETURN(const BoundArgs bound,
+                      BoundArgs::Bind("strip", args, {"chars"}, {.num_positional_only = 1}));
   const Value chars = bound.get(0, Value::None());
   if (!chars.is_none() && !chars.is_str()) {
     return InvalidArgument("strip arg must be None or str");
   }
   FT_RETURN_IF_ERROR(interp.WorkBytes(self.text().size()));
-  const std::string_view rest =
-      chars.is_none() ? StripSpace(self.text(), kSides)
-                      : StripChars(self.text(), Decode(chars.text()), kSides);
+  const std::string_view rest = chars.is_none()
+                                    ? StripSpace(self.text(), kSides)
+                                    : StripChars(self.text(), Decode(chars.text()), kSides);
   return Like(interp, self, std::string(rest));
 }
 
@@ -153,8 +153,8 @@ Result<Value> PartitionMethod(Interp& interp, const Value& self, CallArgs& args)
     parts[1] = separator;
     parts[2] = text.substr(at + separator.size());
   }
-  return interp.heap().Tuple({Like(interp, self, parts[0]), Like(interp, self, parts[1]),
-                              Like(interp, self, parts[2])});
+  return interp.heap().Tuple(
+      {Like(interp, self, parts[0]), Like(interp, self, parts[1]), Like(interp, self, parts[2])});
 }
 
 Result<Value> ReplaceMethod(Interp& interp, const Value& self, CallArgs& args) {
@@ -249,8 +249,7 @@ Result<Value> CountMethod(Interp& interp, const Value& self, CallArgs& args) {
 
 template <bool kAtEnd>
 Result<Value> StartsMethod(Interp& /*interp*/, const Value& self, CallArgs& args) {
-  FT_ASSIGN_OR_RETURN(const BoundArgs bound,
-                      BindSearch(kAtEnd ? "endswith" : "startswith", args));
+  FT_ASSIGN_OR_RETURN(const BoundArgs bound, BindSearch(kAtEnd ? "endswith" : "startswith", args));
   FT_ASSIGN_OR_RETURN(const Range range, SearchRange(self, bound));
   Values wanted = {bound.at(0)};
   if (bound.at(0).is(ObjectKind::kTuple)) {
@@ -261,8 +260,8 @@ Result<Value> StartsMethod(Interp& /*interp*/, const Value& self, CallArgs& args
       return InvalidArgument("{} first arg must be str or a tuple of str, not {}",
                              kAtEnd ? "endswith" : "startswith", TypeName(each));
     }
-    if (range.is_valid && (kAtEnd ? range.text.ends_with(each.text())
-                                  : range.text.starts_with(each.text()))) {
+    if (range.is_valid &&
+        (kAtEnd ? range.text.ends_with(each.text()) : range.text.starts_with(each.text()))) {
       return Value::Bool(true);
     }
   }
@@ -271,10 +270,9 @@ Result<Value> StartsMethod(Interp& /*interp*/, const Value& self, CallArgs& args
 
 template <bool kAtEnd>
 Result<Value> RemoveAffix(Interp& interp, const Value& self, CallArgs& args) {
-  FT_ASSIGN_OR_RETURN(
-      const BoundArgs bound,
-      BoundArgs::Bind("removeprefix", args, {"affix"},
-                      {.num_required = 1, .num_positional_only = 1}));
+  FT_ASSIGN_OR_RETURN(const BoundArgs bound,
+                      BoundArgs::Bind("removeprefix", args, {"affix"},
+                                      {.num_required = 1, .num_positional_only = 1}));
   FT_ASSIGN_OR_RETURN(const std::string affix, TextArg(bound, 0, "argument"));
   std::string_view text = self.text();
   if (kAtEnd && text.ends_with(affix)) {
@@ -333,16 +331,14 @@ Result<Value> JustifyMethod(Interp& interp, const Value& self, CallArgs& args) {
   if (fill.size() != 1) {
     return InvalidArgument("The fill character must be exactly one character long");
   }
-  const int64_t missing =
-      std::max<int64_t>(0, width - static_cast<int64_t>(self.str().num_chars));
+  const int64_t missing = std::max<int64_t>(0, width - static_cast<int64_t>(self.str().num_chars));
   FT_RETURN_IF_ERROR(interp.WorkBytes(static_cast<size_t>(missing) * 4));
   if (static_cast<size_t>(missing) > interp.max_string_bytes()) {
     return ResourceExhausted("text is padded to more than {} bytes", interp.max_string_bytes());
   }
-  const int64_t left = kSide == Justify::kLeft ? 0
-                       : kSide == Justify::kRight
-                           ? missing
-                           : missing / 2 + (missing & width & 1);
+  const int64_t left = kSide == Justify::kLeft    ? 0
+                       : kSide == Justify::kRight ? missing
+                                                  : missing / 2 + (missing & width & 1);
   const auto pad = [&fill](int64_t count) {
     return Encode(std::u32string(static_cast<size_t>(count), fill[0]));
   };
@@ -354,17 +350,16 @@ Result<Value> ZfillMethod(Interp& interp, const Value& self, CallArgs& args) {
       const BoundArgs bound,
       BoundArgs::Bind("zfill", args, {"width"}, {.num_required = 1, .num_positional_only = 1}));
   FT_ASSIGN_OR_RETURN(const int64_t width, bound.Int(0, 0));
-  const int64_t missing =
-      std::max<int64_t>(0, width - static_cast<int64_t>(self.str().num_chars));
+  const int64_t missing = std::max<int64_t>(0, width - static_cast<int64_t>(self.str().num_chars));
   FT_RETURN_IF_ERROR(interp.WorkBytes(static_cast<size_t>(missing)));
   if (static_cast<size_t>(missing) > interp.max_string_bytes()) {
     return ResourceExhausted("text is padded to more than {} bytes", interp.max_string_bytes());
   }
   const std::string& text = self.text();
   const size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
-  return Like(interp, self, text.substr(0, sign) +
-                                std::string(static_cast<size_t>(missing), '0') +
-                                text.substr(sign));
+  return Like(
+      interp, self,
+      text.substr(0, sign) + std::string(static_cast<size_t>(missing), '0') + text.substr(sign));
 }
 
 Result<Value> ExpandTabsMethod(Interp& interp, const Value& self, CallArgs& args) {
@@ -459,8 +454,8 @@ Result<Value> MakeTransMethod(Interp& interp, const Value& /*self*/, CallArgs& a
     return InvalidArgument("the first two maketrans arguments must have equal length");
   }
   for (size_t i = 0; i < from.size(); ++i) {
-    FT_RETURN_IF_ERROR(set(Value::Int(static_cast<int64_t>(from[i])),
-                           Value::Int(static_cast<int64_t>(to[i]))));
+    FT_RETURN_IF_ERROR(
+        set(Value::Int(static_cast<int64_t>(from[i])), Value::Int(static_cast<int64_t>(to[i]))));
   }
   if (bound.has(2)) {
     FT_ASSIGN_OR_RETURN(const std::string gone, TextArg(bound, 2, "maketrans() argument 3"));

@@ -66,6 +66,7 @@ Result<bool> Contains(Interp& interp, const Value& container, const Value& item)
 Result<std::optional<Value>> Subscript(Interp& interp, const Value& container, const Value& index);
 /// container[start:stop:step]; None for a part left out.
 Result<Value> Slice(Interp& interp, const Value& container, const SliceObject& slice);
+
 /// Start, stop and step for a sequence of `size` items. Errors: step 0, parts that are no integers.
 struct SliceBounds {
   int64_t start = 0;
@@ -73,6 +74,7 @@ struct SliceBounds {
   int64_t step = 1;
   int64_t count = 0;
 };
+
 Result<SliceBounds> ResolveSlice(const SliceObject& slice, int64_t size);
 /// The characters [start, stop) of a string.
 std::string_view Substring(const StrData& text, int64_t start, int64_t stop);

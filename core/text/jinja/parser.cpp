@@ -11,11 +11,13 @@
 namespace ft::jinja {
 namespace {
 
-StmtPtr NewStmt(StmtKind kind, int line) { return std::make_unique<Stmt>(kind, line); }
+StmtPtr NewStmt(StmtKind kind, int line) {
+  return std::make_unique<Stmt>(kind, line);
+}
 
 bool CanAssign(const std::string& name) {
-  return name != "true" && name != "false" && name != "none" && name != "True" &&
-         name != "False" && name != "None";
+  return name != "true" && name != "false" && name != "none" && name != "True" && name != "False" &&
+         name != "None";
 }
 
 }  // namespace
@@ -120,9 +122,10 @@ Result<Stmts> Parser::ParseBody(Names ends) {
   FT_RETURN_IF_ERROR(ExpectKind(TokenKind::kBlockEnd, "end of statement block"));
   FT_ASSIGN_OR_RETURN(Stmts body, ParseUntil(ends));
   if (current().kind == TokenKind::kEnd) {
-    return Fail(fmt::format("Unexpected end of template. Jinja was looking for the following "
-                            "tags: '{}'.",
-                            fmt::join(ends, "' or '")));
+    return Fail(
+        fmt::format("Unexpected end of template. Jinja was looking for the following "
+                    "tags: '{}'.",
+                    fmt::join(ends, "' or '")));
   }
   return body;
 }
@@ -193,8 +196,8 @@ Result<StmtPtr> Parser::ParseStatement() {
     return Fail("tag name expected");
   }
   if (current().IsName("break") || current().IsName("continue")) {
-    StmtPtr stmt = NewStmt(
-        current().IsName("break") ? StmtKind::kBreak : StmtKind::kContinue, current().line);
+    StmtPtr stmt =
+        NewStmt(current().IsName("break") ? StmtKind::kBreak : StmtKind::kContinue, current().line);
     Skip();
     return stmt;
   }
@@ -296,8 +299,7 @@ Result<StmtPtr> Parser::ParseSet() {
 Result<StmtPtr> Parser::ParseFor() {
   StmtPtr stmt = NewStmt(StmtKind::kFor, current().line);
   Skip();
-  FT_ASSIGN_OR_RETURN(stmt->target,
-                      ParseTarget({.ends_at_in = true, .use = NameUse::kStore}));
+  FT_ASSIGN_OR_RETURN(stmt->target, ParseTarget({.ends_at_in = true, .use = NameUse::kStore}));
   FT_RETURN_IF_ERROR(ExpectName("in"));
   FT_ASSIGN_OR_RETURN(stmt->value,
                       ParseTuple({.with_condition = false, .ends_at_recursive = true}));

@@ -21,7 +21,9 @@ class Level {
   int* depth_;
 };
 
-ExprPtr Node(ExprKind kind, int line) { return std::make_unique<Expr>(kind, line); }
+ExprPtr Node(ExprKind kind, int line) {
+  return std::make_unique<Expr>(kind, line);
+}
 
 }  // namespace
 
@@ -166,9 +168,9 @@ Result<ExprPtr> Parser::ParseCompare() {
   FT_ASSIGN_OR_RETURN(ExprPtr first, ParseSum());
   node->items.push_back(std::move(first));
   for (;;) {
-    const auto* found =
-        std::find_if(std::begin(kOps), std::end(kOps),
-                     [this](const auto& entry) { return current().IsOp(entry.first); });
+    const auto* found = std::find_if(std::begin(kOps), std::end(kOps), [this](const auto& entry) {
+      return current().IsOp(entry.first);
+    });
     if (found != std::end(kOps)) {
       node->compare_ops.push_back(found->second);
       Skip();
@@ -222,9 +224,9 @@ Result<ExprPtr> Parser::ParseProduct() {
                                                                    {"%", BinaryOp::kMod}};
   FT_ASSIGN_OR_RETURN(ExprPtr left, ParsePower());
   for (;;) {
-    const auto* found =
-        std::find_if(std::begin(kOps), std::end(kOps),
-                     [this](const auto& entry) { return current().IsOp(entry.first); });
+    const auto* found = std::find_if(std::begin(kOps), std::end(kOps), [this](const auto& entry) {
+      return current().IsOp(entry.first);
+    });
     if (found == std::end(kOps)) {
       return left;
     }

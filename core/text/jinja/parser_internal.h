@@ -52,6 +52,7 @@ class Parser {
     bool with_namespace = false;
     NameUse use = NameUse::kStore;
   };
+
   Result<ExprPtr> ParseTarget(const TargetOptions& options);
   Result<std::string> ParseNameTarget();
   Status MakeTarget(Expr* expr, NameUse use);
@@ -62,6 +63,7 @@ class Parser {
     bool in_parentheses = false;
     bool ends_at_recursive = false;
   };
+
   Result<ExprPtr> ParseTuple(const TupleOptions& options);
   Result<ExprPtr> ParseExpression();
   Result<ExprPtr> ParseCondition();
@@ -99,7 +101,7 @@ class Parser {
 
   const Token& ahead() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
 
-  void Skip() { at_ += at_ + 1 < tokens_.size() ? 1 : 0; }
+  void Skip() { at_ += at_ + 1 < tokens_.size() ? 1U : 0U; }
 
   bool SkipName(std::string_view name);
   bool SkipOp(std::string_view op);

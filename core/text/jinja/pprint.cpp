@@ -15,9 +15,8 @@ namespace {
 constexpr int kWidth = 80;
 
 int Width(std::string_view text) {
-  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<uint8_t>(c) & 0xC0) != 0x80;
-  }));
+  return static_cast<int>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
 }
 
 class Printer {
@@ -127,8 +126,7 @@ class Printer {
       }
       const bool is_last = i + 1 == items.size();
       FT_RETURN_IF_ERROR(Format(items[i], indent + 1,
-                                is_last ? allowance + static_cast<int>(end.size()) : 1,
-                                depth + 1));
+                                is_last ? allowance + static_cast<int>(end.size()) : 1, depth + 1));
     }
     out_ += end;
     return {};
@@ -171,7 +169,9 @@ class Printer {
   }
 
   // \S*\s* pieces, as many to a literal as fit.
-  static void AppendWords(std::string_view line, int max_width, int allowance,
+  static void AppendWords(std::string_view line,
+                          int max_width,
+                          int allowance,
                           std::vector<std::string>* chunks) {
     const std::u32string chars = Decode(line);
     std::u32string current;

@@ -60,7 +60,8 @@ std::string_view StripChars(std::string_view text, std::u32string_view chars, St
                [chars](char32_t c) { return chars.find(c) != std::u32string_view::npos; });
 }
 
-std::vector<std::string_view> SplitSpace(std::string_view text, int64_t max_splits,
+std::vector<std::string_view> SplitSpace(std::string_view text,
+                                         int64_t max_splits,
                                          bool from_right) {
   std::vector<std::string_view> parts;
   std::string_view rest = StripSpace(text, from_right ? StripSides::kRight : StripSides::kLeft);
@@ -99,8 +100,10 @@ std::vector<std::string_view> SplitSpace(std::string_view text, int64_t max_spli
   return parts;
 }
 
-std::vector<std::string_view> SplitText(std::string_view text, std::string_view separator,
-                                        int64_t max_splits, bool from_right) {
+std::vector<std::string_view> SplitText(std::string_view text,
+                                        std::string_view separator,
+                                        int64_t max_splits,
+                                        bool from_right) {
   std::vector<std::string_view> parts;
   if (!from_right) {
     size_t at = 0;
@@ -153,8 +156,11 @@ std::vector<std::string_view> SplitLines(std::string_view text, bool keeps_ends)
   return lines;
 }
 
-Result<std::string> ReplaceText(Interp& interp, std::string_view text, std::string_view old_text,
-                                std::string_view new_text, int64_t count) {
+Result<std::string> ReplaceText(Interp& interp,
+                                std::string_view text,
+                                std::string_view old_text,
+                                std::string_view new_text,
+                                int64_t count) {
   FT_RETURN_IF_ERROR(interp.WorkBytes(text.size()));
   std::string out;
   size_t at = 0;
@@ -172,8 +178,7 @@ Result<std::string> ReplaceText(Interp& interp, std::string_view text, std::stri
     out += new_text;
     at = found + old_text.size();
     if (out.size() > interp.max_string_bytes()) {
-      return ResourceExhausted("replaced text is longer than {} bytes",
-                               interp.max_string_bytes());
+      return ResourceExhausted("replaced text is longer than {} bytes", interp.max_string_bytes());
     }
   }
   out += text.substr(at);

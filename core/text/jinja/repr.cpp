@@ -1,11 +1,11 @@
 // str() and repr() of Values, escaping for HTML, and the messages of undefined values.
+#include <fmt/format.h>
+
 #include "core/base/errors.h"
 #include "core/text/jinja/interp.h"
 #include "core/text/jinja/number.h"
 #include "core/text/jinja/ops.h"
 #include "core/text/jinja/unicode.h"
-
-#include <fmt/format.h>
 
 namespace ft::jinja {
 namespace {
@@ -123,8 +123,7 @@ Status AppendObject(Interp& interp, const Value& value, std::string* out, int de
       return {};
     case ObjectKind::kNamespace:
       *out += "<TemplateNamespace ";
-      FT_RETURN_IF_ERROR(
-          AppendDict(interp, value.As<NamespaceObject>()->attributes, out, depth));
+      FT_RETURN_IF_ERROR(AppendDict(interp, value.As<NamespaceObject>()->attributes, out, depth));
       *out += '>';
       return {};
     case ObjectKind::kMacro:
@@ -140,9 +139,8 @@ Status AppendObject(Interp& interp, const Value& value, std::string* out, int de
       return {};
     case ObjectKind::kFunction: {
       const auto* function = value.As<FunctionObject>();
-      *out += function->repr.empty()
-                  ? fmt::format("<{} {}>", function->type_name, function->name)
-                  : function->repr;
+      *out += function->repr.empty() ? fmt::format("<{} {}>", function->type_name, function->name)
+                                     : function->repr;
       return {};
     }
     case ObjectKind::kIterator:
@@ -161,7 +159,7 @@ Status AppendObject(Interp& interp, const Value& value, std::string* out, int de
 std::string ReprText(std::string_view text) {
   const char quote =
       text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos ? '"'
-                                                                                           : '\'';
+                                                                                            : '\'';
   std::string out(1, quote);
   for (const char32_t c : Decode(text)) {
     if (c == static_cast<char32_t>(quote) || c == '\\') {
@@ -205,8 +203,7 @@ Status AppendRepr(Interp& interp, const Value& value, std::string* out, int dept
       return {};
     case Type::kStr:
       FT_RETURN_IF_ERROR(interp.WorkBytes(value.text().size()));
-      *out += value.is_markup() ? "Markup(" + ReprText(value.text()) + ")"
-                                : ReprText(value.text());
+      *out += value.is_markup() ? "Markup(" + ReprText(value.text()) + ")" : ReprText(value.text());
       return {};
     case Type::kObject:
       break;
@@ -281,10 +278,9 @@ std::string UndefinedMessage(const UndefinedObject& undefined) {
   if (!undefined.hint.empty()) {
     return undefined.hint;
   }
-  const std::string name = undefined.name.is_str() ? ReprText(undefined.name.text())
-                           : undefined.name.is_small_int()
-                               ? std::to_string(undefined.name.as_int())
-                               : TypeName(undefined.name);
+  const std::string name = undefined.name.is_str()         ? ReprText(undefined.name.text())
+                           : undefined.name.is_small_int() ? std::to_string(undefined.name.as_int())
+                                                           : TypeName(undefined.name);
   if (undefined.owner.is_missing()) {
     return name + " is undefined";
   }

@@ -527,8 +527,8 @@ class Resolver {
     stmt->scope = Enter(inner);
     FT_RETURN_IF_ERROR(VisitExpr(stmt->value.get(), inner));
     const auto constant = ConstantTruth(*stmt->value);
-    inner.escape = !constant ? EscapeMode::kRuntime
-                             : (*constant ? EscapeMode::kOn : EscapeMode::kOff);
+    inner.escape =
+        !constant ? EscapeMode::kRuntime : (*constant ? EscapeMode::kOn : EscapeMode::kOff);
     return VisitAll(&stmt->body, inner);
   }
 
@@ -540,9 +540,8 @@ class Resolver {
     for (const Symbols* scope = frame.symbols; scope != nullptr; scope = scope->parent()) {
       for (const std::string& name : scope->stores()) {
         if (seen.insert(name).second) {
-          stmt->visible.emplace_back(
-              Value::ConstStr(name),
-              RefFrom(frame.symbols->function(), *frame.symbols->FindRef(name)));
+          stmt->visible.emplace_back(Value::ConstStr(name), RefFrom(frame.symbols->function(),
+                                                                    *frame.symbols->FindRef(name)));
         }
       }
     }
@@ -572,8 +571,9 @@ class Resolver {
   Status VisitName(Expr* expr, const Frame& frame) {
     const Ident* ident = frame.symbols->FindRef(expr->name);
     if (ident == nullptr) {
-      return Fail(expr->line, "'" + expr->name + "' cannot be used in the filter of a set block "
-                              "unless it is used around it");
+      return Fail(expr->line, "'" + expr->name +
+                                  "' cannot be used in the filter of a set block "
+                                  "unless it is used around it");
     }
     expr->variable = RefFrom(frame.symbols->function(), *ident);
     return {};
@@ -594,8 +594,8 @@ class Resolver {
     if ((is_filter && FindFilter(expr->name) == nullptr) ||
         (expr->kind == ExprKind::kTest && FindTest(expr->name) == nullptr)) {
       if (!frame.is_soft) {
-        return Fail(expr->line, std::string("No ") + (is_filter ? "filter" : "test") +
-                                    " named '" + expr->name + "'.");
+        return Fail(expr->line, std::string("No ") + (is_filter ? "filter" : "test") + " named '" +
+                                    expr->name + "'.");
       }
     }
     Frame inner = frame;
@@ -622,6 +622,8 @@ class Resolver {
 
 }  // namespace
 
-Result<ResolvedTemplate> Resolve(Stmts* body) { return Resolver().Run(body); }
+Result<ResolvedTemplate> Resolve(Stmts* body) {
+  return Resolver().Run(body);
+}
 
 }  // namespace ft::jinja

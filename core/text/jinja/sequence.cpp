@@ -43,9 +43,8 @@ int64_t IndexableSize(const Value& value) {
   if (value.is(ObjectKind::kRange)) {
     return value.As<RangeObject>()->size();
   }
-  return value.is(ObjectKind::kBytes)
-             ? static_cast<int64_t>(value.As<BytesObject>()->bytes.size())
-             : -1;
+  return value.is(ObjectKind::kBytes) ? static_cast<int64_t>(value.As<BytesObject>()->bytes.size())
+                                      : -1;
 }
 
 // The item at `index`, which is within the size.
@@ -215,8 +214,7 @@ Result<Values> ToValues(Interp& interp, const Value& value) {
     }
     items.push_back(item);
     if (items.size() * sizeof(Value) > interp.max_memory_bytes()) {
-      return ResourceExhausted("a list of {} items is more than a template may make",
-                               items.size());
+      return ResourceExhausted("a list of {} items is more than a template may make", items.size());
     }
   }
 }
@@ -256,8 +254,7 @@ Result<bool> Contains(Interp& interp, const Value& container, const Value& item)
   }
 }
 
-Result<std::optional<Value>> Subscript(Interp& interp, const Value& container,
-                                       const Value& index) {
+Result<std::optional<Value>> Subscript(Interp& interp, const Value& container, const Value& index) {
   const std::optional<Value> nothing;
   if (container.is_undefined()) {
     return UndefinedError(container);
@@ -318,8 +315,7 @@ Result<SliceBounds> ResolveSlice(const SliceObject& slice, int64_t size) {
     }
     const std::optional<int64_t> index = ToIndex(part);
     if (!index) {
-      return InvalidArgument(
-          "slice indices must be integers or None or have an __index__ method");
+      return InvalidArgument("slice indices must be integers or None or have an __index__ method");
     }
     return *index;
   };
@@ -364,9 +360,8 @@ Result<Value> Slice(Interp& interp, const Value& container, const SliceObject& s
   FT_ASSIGN_OR_RETURN(const SliceBounds bounds, ResolveSlice(slice, size));
   FT_RETURN_IF_ERROR(interp.WorkBytes(static_cast<size_t>(container.is_str() ? size : 0)));
   if (container.is_str() && bounds.step == 1) {
-    return interp.heap().MakeStr(
-        std::string(Substring(container.str(), bounds.start, bounds.stop)),
-        container.is_markup());
+    return interp.heap().MakeStr(std::string(Substring(container.str(), bounds.start, bounds.stop)),
+                                 container.is_markup());
   }
   if (container.is_str()) {
     const std::u32string chars = Decode(container.text());
@@ -378,15 +373,15 @@ Result<Value> Slice(Interp& interp, const Value& container, const SliceObject& s
   }
   if (container.is(ObjectKind::kRange)) {
     const auto* range = container.As<RangeObject>();
-    return Value::Obj(interp.heap().New<RangeObject>(
-        range->start + bounds.start * range->step, range->start + bounds.stop * range->step,
-        range->step * bounds.step));
+    return Value::Obj(interp.heap().New<RangeObject>(range->start + bounds.start * range->step,
+                                                     range->start + bounds.stop * range->step,
+                                                     range->step * bounds.step));
   }
   if (container.is(ObjectKind::kBytes)) {
     std::string bytes;
     for (int64_t i = 0; i < bounds.count; ++i) {
-      bytes += container.As<BytesObject>()
-                   ->bytes[static_cast<size_t>(bounds.start + i * bounds.step)];
+      bytes +=
+          container.As<BytesObject>()->bytes[static_cast<size_t>(bounds.start + i * bounds.step)];
     }
     return interp.heap().Bytes(std::move(bytes));
   }
@@ -394,8 +389,8 @@ Result<Value> Slice(Interp& interp, const Value& container, const SliceObject& s
   FT_RETURN_IF_ERROR(interp.WorkBytes(static_cast<size_t>(bounds.count) * sizeof(Value)));
   items.reserve(static_cast<size_t>(bounds.count));
   for (int64_t i = 0; i < bounds.count; ++i) {
-    items.push_back(container.As<SequenceObject>()
-                        ->items[static_cast<size_t>(bounds.start + i * bounds.step)]);
+    items.push_back(
+        container.As<SequenceObject>()->items[static_cast<size_t>(bounds.start + i * bounds.step)]);
   }
   return container.is(ObjectKind::kList) ? interp.heap().List(std::move(items))
                                          : interp.heap().Tuple(std::move(items));

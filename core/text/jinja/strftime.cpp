@@ -35,7 +35,8 @@ Result<std::string> FormatTime(std::string_view format, const std::tm& given) {
       continue;
     }
     size_t end = at + 1;
-    while (end < format.size() && std::string_view("-_0^#").find(format[end]) != std::string::npos) {
+    while (end < format.size() &&
+           std::string_view("-_0^#").find(format[end]) != std::string::npos) {
       ++end;
     }
     if (end < format.size() && (format[end] == 'E' || format[end] == 'O')) {

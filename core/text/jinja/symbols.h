@@ -41,9 +41,7 @@ struct Load {
 class Symbols {
  public:
   Symbols(FunctionScope* function, const Symbols* parent)
-      : function_(function),
-        parent_(parent),
-        level_(parent == nullptr ? 0 : parent->level_ + 1) {}
+      : function_(function), parent_(parent), level_(parent == nullptr ? 0 : parent->level_ + 1) {}
 
   const Ident* FindRef(const std::string& name) const;
   void Store(const std::string& name);

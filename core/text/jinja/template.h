@@ -19,7 +19,8 @@ class Template {
   static Result<Template> Parse(std::string_view source);
 
   /// Errors: see text::ChatTemplate::Render.
-  Result<std::string> Render(const json::Value& context, const std::tm& now,
+  Result<std::string> Render(const json::Value& context,
+                             const std::tm& now,
                              const Limits& limits) const;
 
  private:

@@ -16,29 +16,53 @@ Result<Value> Is(Interp& /*interp*/, const Value& value, CallArgs& args) {
   return Value::Bool(kPredicate(value));
 }
 
-bool IsDefined(const Value& value) { return !value.is_undefined(); }
+bool IsDefined(const Value& value) {
+  return !value.is_undefined();
+}
 
-bool IsUndefined(const Value& value) { return value.is_undefined(); }
+bool IsUndefined(const Value& value) {
+  return value.is_undefined();
+}
 
-bool IsNone(const Value& value) { return value.is_none(); }
+bool IsNone(const Value& value) {
+  return value.is_none();
+}
 
-bool IsBoolean(const Value& value) { return value.is_bool(); }
+bool IsBoolean(const Value& value) {
+  return value.is_bool();
+}
 
-bool IsFalseValue(const Value& value) { return value.is_bool() && !value.as_bool(); }
+bool IsFalseValue(const Value& value) {
+  return value.is_bool() && !value.as_bool();
+}
 
-bool IsTrueValue(const Value& value) { return value.is_bool() && value.as_bool(); }
+bool IsTrueValue(const Value& value) {
+  return value.is_bool() && value.as_bool();
+}
 
-bool IsInteger(const Value& value) { return value.is_int_like() && !value.is_bool(); }
+bool IsInteger(const Value& value) {
+  return value.is_int_like() && !value.is_bool();
+}
 
-bool IsFloat(const Value& value) { return value.is_float(); }
+bool IsFloat(const Value& value) {
+  return value.is_float();
+}
 
-bool IsString(const Value& value) { return value.is_str(); }
+bool IsString(const Value& value) {
+  return value.is_str();
+}
 
-bool IsMapping(const Value& value) { return value.is(ObjectKind::kDict); }
+bool IsMapping(const Value& value) {
+  return value.is(ObjectKind::kDict);
+}
 
-bool IsNumber(const Value& value) { return value.is_number(); }
+bool IsNumber(const Value& value) {
+  return value.is_number();
+}
 
-bool IsEscaped(const Value& value) { return value.is_markup(); }
+bool IsEscaped(const Value& value) {
+  return value.is_markup();
+}
 
 bool IsSequence(const Value& value) {
   return IsIterable(value) && !value.is(ObjectKind::kIterator) && !value.is(ObjectKind::kLoop) &&
@@ -46,9 +70,9 @@ bool IsSequence(const Value& value) {
 }
 
 bool IsCallable(const Value& value) {
-  return value.is_undefined() || value.is(ObjectKind::kFunction) ||
-         value.is(ObjectKind::kMacro) || value.is(ObjectKind::kLoop) ||
-         value.is(ObjectKind::kJoiner) || value.is(ObjectKind::kBlockRef);
+  return value.is_undefined() || value.is(ObjectKind::kFunction) || value.is(ObjectKind::kMacro) ||
+         value.is(ObjectKind::kLoop) || value.is(ObjectKind::kJoiner) ||
+         value.is(ObjectKind::kBlockRef);
 }
 
 bool IsIterableValue(const Value& value) {
@@ -205,6 +229,8 @@ FilterFunction FindFilter(std::string_view name) {
   return nullptr;
 }
 
-FilterFunction FindTest(std::string_view name) { return Search(Tests(), name); }
+FilterFunction FindTest(std::string_view name) {
+  return Search(Tests(), name);
+}
 
 }  // namespace ft::jinja

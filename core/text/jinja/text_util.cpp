@@ -85,8 +85,7 @@ size_t FindText(std::string_view text, std::string_view needle, size_t from) {
   if (needle.empty()) {
     return from;
   }
-  const void* found =
-      memmem(text.data() + from, text.size() - from, needle.data(), needle.size());
+  const void* found = memmem(text.data() + from, text.size() - from, needle.data(), needle.size());
   return found == nullptr ? std::string_view::npos
                           : static_cast<size_t>(static_cast<const char*>(found) - text.data());
 }
@@ -102,14 +101,14 @@ size_t FindLastText(std::string_view text, std::string_view needle) {
     while (k > 0 && needle[n - 1 - i] != needle[n - 1 - k]) {
       k = border[k - 1];
     }
-    k += needle[n - 1 - i] == needle[n - 1 - k] ? 1 : 0;
+    k += needle[n - 1 - i] == needle[n - 1 - k] ? 1U : 0U;
     border[i] = k;
   }
   for (size_t i = text.size(), k = 0; i-- > 0;) {
     while (k > 0 && text[i] != needle[n - 1 - k]) {
       k = border[k - 1];
     }
-    k += text[i] == needle[n - 1 - k] ? 1 : 0;
+    k += text[i] == needle[n - 1 - k] ? 1U : 0U;
     if (k == n) {
       return i;
     }
@@ -159,8 +158,7 @@ Result<std::string> Unescape(std::string_view literal) {
     } else if (mark == '\n') {
       continue;
     } else if (mark == 'x' || mark == 'u' || mark == 'U') {
-      FT_RETURN_IF_ERROR(
-          UnescapeHex(literal, mark == 'x' ? 2 : (mark == 'u' ? 4 : 8), &at, &out));
+      FT_RETURN_IF_ERROR(UnescapeHex(literal, mark == 'x' ? 2 : (mark == 'u' ? 4 : 8), &at, &out));
     } else if (mark >= '0' && mark <= '7') {
       --at;
       FT_RETURN_IF_ERROR(UnescapeOctal(literal, &at, &out));

@@ -16,7 +16,9 @@ constexpr char32_t kSmallSigma = 0x3C3;
 constexpr char32_t kFinalSigma = 0x3C2;
 constexpr char32_t kCapitalIWithDot = 0x130;
 
-UChar32 Icu(char32_t c) { return static_cast<UChar32>(c); }
+UChar32 Icu(char32_t c) {
+  return static_cast<UChar32>(c);
+}
 
 // ICU here knows Unicode 15; Python 3.11 knows 14.
 bool IsAssigned(char32_t c) {
@@ -29,16 +31,22 @@ bool Has(char32_t c, UProperty property) {
   return u_hasBinaryProperty(Icu(c), property) != 0 && IsAssigned(c);
 }
 
-bool IsAsciiLetter(char32_t c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
+bool IsAsciiLetter(char32_t c) {
+  return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
 
-bool InMask(char32_t c, uint32_t mask) { return (U_GET_GC_MASK(Icu(c)) & mask) != 0; }
+bool InMask(char32_t c, uint32_t mask) {
+  return ((1U << static_cast<unsigned>(u_charType(Icu(c)))) & mask) != 0;
+}
 
 std::u32string FromUtf16(const UChar* text, int32_t size) {
   std::u32string chars;
-  for (int32_t i = 0; i < size;) {
-    UChar32 c = 0;
-    U16_NEXT(text, i, size, c);
-    chars += static_cast<char32_t>(c);
+  for (int32_t i = 0; i < size; ++i) {
+    char32_t c = text[i];
+    if (c >= 0xD800 && c <= 0xDBFF && i + 1 < size) {
+      c = 0x10000 + ((c - 0xD800) << 10) + (text[++i] - 0xDC00U);
+    }
+    chars += c;
   }
   return chars;
 }
@@ -51,9 +59,10 @@ enum class Mapping {
 
 // The full mapping of one character beyond ASCII.
 std::u32string MapChar(char32_t c, Mapping mapping) {
-  std::array<UChar, 2> in = {};
-  int32_t in_size = 0;
-  U16_APPEND_UNSAFE(in, in_size, Icu(c));
+  const bool is_pair = c > 0xFFFF;
+  const std::array<UChar, 2> in = {static_cast<UChar>(is_pair ? U16_LEAD(Icu(c)) : Icu(c)),
+                                   static_cast<UChar>(is_pair ? U16_TRAIL(Icu(c)) : 0)};
+  const int32_t in_size = is_pair ? 2 : 1;
   std::array<UChar, 8> out = {};
   UErrorCode error = U_ZERO_ERROR;
   const auto capacity = static_cast<int32_t>(out.size());
@@ -66,14 +75,14 @@ std::u32string MapChar(char32_t c, Mapping mapping) {
       size = u_strFoldCase(out.data(), capacity, in.data(), in_size, U_FOLD_CASE_DEFAULT, &error);
       break;
     case Mapping::kTitle: {
-      UCaseMap* map = ucasemap_open(
-          "", U_TITLECASE_WHOLE_STRING | U_TITLECASE_NO_BREAK_ADJUSTMENT, &error);
+      UCaseMap* map =
+          ucasemap_open("", U_TITLECASE_WHOLE_STRING | U_TITLECASE_NO_BREAK_ADJUSTMENT, &error);
       std::string utf8;
       AppendUtf8(c, &utf8);
       std::array<char, 32> titled = {};
       const int32_t num_bytes =
-          ucasemap_utf8ToTitle(map, titled.data(), static_cast<int32_t>(titled.size()),
-                               utf8.data(), static_cast<int32_t>(utf8.size()), &error);
+          ucasemap_utf8ToTitle(map, titled.data(), static_cast<int32_t>(titled.size()), utf8.data(),
+                               static_cast<int32_t>(utf8.size()), &error);
       ucasemap_close(map);
       if (U_FAILURE(error) || num_bytes > static_cast<int32_t>(titled.size())) {
         return {c};
@@ -152,15 +161,17 @@ std::string Encode(std::u32string_view chars) {
 
 bool IsSpace(char32_t c) {
   return (c >= 9 && c <= 13) || (c >= 28 && c <= 32) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
-         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F ||
-         c == 0x205F || c == 0x3000;
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
+         c == 0x3000;
 }
 
 bool IsAlpha(char32_t c) {
   return c < 0x80 ? IsAsciiLetter(c) : InMask(c, U_GC_L_MASK) && IsAssigned(c);
 }
 
-bool IsDecimal(char32_t c) { return DecimalValue(c) >= 0; }
+bool IsDecimal(char32_t c) {
+  return DecimalValue(c) >= 0;
+}
 
 bool IsDigit(char32_t c) {
   if (c < 0x80) {
@@ -177,9 +188,13 @@ bool IsNumeric(char32_t c) {
   return u_getIntPropertyValue(Icu(c), UCHAR_NUMERIC_TYPE) != U_NT_NONE && IsAssigned(c);
 }
 
-bool IsAlnum(char32_t c) { return IsAlpha(c) || IsNumeric(c); }
+bool IsAlnum(char32_t c) {
+  return IsAlpha(c) || IsNumeric(c);
+}
 
-bool IsWord(char32_t c) { return c == '_' || IsAlnum(c); }
+bool IsWord(char32_t c) {
+  return c == '_' || IsAlnum(c);
+}
 
 bool IsUpper(char32_t c) {
   return c < 0x80 ? c >= 'A' && c <= 'Z' : Has(c, UCHAR_UPPERCASE);
@@ -189,7 +204,9 @@ bool IsLower(char32_t c) {
   return c < 0x80 ? c >= 'a' && c <= 'z' : Has(c, UCHAR_LOWERCASE);
 }
 
-bool IsTitle(char32_t c) { return c >= 0x80 && InMask(c, U_GC_LT_MASK); }
+bool IsTitle(char32_t c) {
+  return c >= 0x80 && InMask(c, U_GC_LT_MASK);
+}
 
 bool IsPrintable(char32_t c) {
   if (c < 0x80) {

@@ -12,13 +12,13 @@ namespace ft::jinja {
 std::u32string Decode(std::string_view text);
 std::string Encode(std::u32string_view chars);
 
-bool IsSpace(char32_t c);      ///< str.isspace, and \s of regular expressions
-bool IsAlpha(char32_t c);      ///< a letter
-bool IsDecimal(char32_t c);    ///< usable in int()
-bool IsDigit(char32_t c);      ///< also superscripts and circled digits
-bool IsNumeric(char32_t c);    ///< also fractions and CJK numbers
+bool IsSpace(char32_t c);    ///< str.isspace, and \s of regular expressions
+bool IsAlpha(char32_t c);    ///< a letter
+bool IsDecimal(char32_t c);  ///< usable in int()
+bool IsDigit(char32_t c);    ///< also superscripts and circled digits
+bool IsNumeric(char32_t c);  ///< also fractions and CJK numbers
 bool IsAlnum(char32_t c);
-bool IsWord(char32_t c);       ///< \w of regular expressions
+bool IsWord(char32_t c);  ///< \w of regular expressions
 bool IsUpper(char32_t c);
 bool IsLower(char32_t c);
 bool IsTitle(char32_t c);

@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kHttp =
     R"(^((https?://|www\.)(([\w%-]+\.)+)?([a-z]{2,63}|xn--[\w%]{2,59}))"
     R"(|([\w%-]{2,63}\.)+(com|net|int|edu|gov|org|info|mil))"
-    R"(|(https?://)((([\d]{1,3})(\.[\d]{1,3}){3})|(\[([\da-f]{0,4}:){2}([\da-f]{0,4}:?){1,6}\])))"
+    R"(|(https?://)((([\d]{1,3})(\.[\d]{1,3}){3})|(\[([\da-f]{0,4}:){2}([\da-f]{0,4}:?){1,6}\]))))"
     R"((?::[\d]{1,5})?(?:[/?#]\S*)?$)";
 constexpr std::string_view kEmail = R"(^\S+@\w[\w.-]*\.\w+$)";
 constexpr std::string_view kScheme = R"(^([\w.+-]{2,}:(/){0,2})$)";
@@ -35,8 +35,8 @@ class Regex {
     size_t offset = 0;
     code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()),  // NOLINT: bytes
                               pattern.size(),
-                              PCRE2_UTF | PCRE2_UCP | PCRE2_CASELESS | PCRE2_DOLLAR_ENDONLY,
-                              &error, &offset, nullptr));
+                              PCRE2_UTF | PCRE2_UCP | PCRE2_CASELESS | PCRE2_DOLLAR_ENDONLY, &error,
+                              &offset, nullptr));
     FT_CHECK(code_ != nullptr);
     data_.reset(pcre2_match_data_create_from_pattern(code_.get(), nullptr));
     context_.reset(pcre2_match_context_create(nullptr));
@@ -73,8 +73,7 @@ size_t CountOf(std::string_view text, std::string_view part) {
 
 class Linker {
  public:
-  explicit Linker(const UrlizeOptions& options)
-      : options_(options), http_(kHttp), email_(kEmail) {
+  explicit Linker(const UrlizeOptions& options) : options_(options), http_(kHttp), email_(kEmail) {
     if (!options.rel.empty()) {
       attributes_ += " rel=\"" + EscapeText(options.rel) + "\"";
     }
@@ -88,9 +87,7 @@ class Linker {
     size_t head = 0;
     for (size_t step = 1; step > 0; head += step) {
       const std::string_view rest = word.substr(head);
-      step = rest.starts_with('(') || rest.starts_with('<') ? 1
-             : rest.starts_with("&lt;")                     ? 4
-                                                            : 0;
+      step = rest.starts_with('(') || rest.starts_with('<') ? 1 : rest.starts_with("&lt;") ? 4 : 0;
     }
     std::string middle(word.substr(head));
     std::string tail = TakeTail(&middle);
@@ -103,8 +100,8 @@ class Linker {
     std::string tail;
     for (;;) {
       const bool is_entity = middle->ends_with("&gt;");
-      const bool is_mark = !middle->empty() &&
-                           std::string_view(")>.,\n").find(middle->back()) != std::string::npos;
+      const bool is_mark =
+          !middle->empty() && std::string_view(")>.,\n").find(middle->back()) != std::string::npos;
       if (!is_entity && !is_mark) {
         return tail;
       }
@@ -177,8 +174,7 @@ Result<std::string> Urlize(std::string_view escaped, const UrlizeOptions& option
     bool is_space = false;
     while (end < escaped.size()) {
       size_t next = end;
-      const bool is_space_here =
-          IsSpace(static_cast<char32_t>(DecodeUtf8(escaped, &next)));
+      const bool is_space_here = IsSpace(static_cast<char32_t>(DecodeUtf8(escaped, &next)));
       if (end != at && is_space_here != is_space) {
         break;
       }
@@ -192,6 +188,8 @@ Result<std::string> Urlize(std::string_view escaped, const UrlizeOptions& option
   return out;
 }
 
-bool IsUriScheme(std::string_view scheme) { return Regex(kScheme).Matches(scheme); }
+bool IsUriScheme(std::string_view scheme) {
+  return Regex(kScheme).Matches(scheme);
+}
 
 }  // namespace ft::jinja

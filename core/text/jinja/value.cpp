@@ -56,9 +56,8 @@ const Value* DictData::Find(const Value& key, uint64_t hash) const {
 }
 
 const Value* DictData::FindStr(std::string_view key) const {
-  return Lookup(HashText(key), [key](const Value& other) {
-    return other.is_str() && other.text() == key;
-  });
+  return Lookup(HashText(key),
+                [key](const Value& other) { return other.is_str() && other.text() == key; });
 }
 
 void DictData::Set(const Value& key, uint64_t hash, Value value) {
@@ -69,7 +68,9 @@ void DictData::Set(const Value& key, uint64_t hash, Value value) {
   Insert(key, hash, std::move(value));
 }
 
-void DictData::SetStr(const Value& key, Value value) { Set(key, HashText(key.text()), std::move(value)); }
+void DictData::SetStr(const Value& key, Value value) {
+  Set(key, HashText(key.text()), std::move(value));
+}
 
 void DictData::Insert(const Value& key, uint64_t hash, Value value) {
   entries_.push_back(Entry{key, std::move(value), hash});
@@ -116,14 +117,14 @@ bool DictData::Erase(std::string_view key) {
 int64_t RangeObject::size() const {
   // As unsigned: the distance of two int64 may not fit one.
   if (step > 0 && start < stop) {
-    return static_cast<int64_t>(
-        (static_cast<uint64_t>(stop) - static_cast<uint64_t>(start) - 1) /
-            static_cast<uint64_t>(step) + 1);
+    return static_cast<int64_t>((static_cast<uint64_t>(stop) - static_cast<uint64_t>(start) - 1) /
+                                    static_cast<uint64_t>(step) +
+                                1);
   }
   if (step < 0 && start > stop) {
-    return static_cast<int64_t>(
-        (static_cast<uint64_t>(start) - static_cast<uint64_t>(stop) - 1) /
-            (~static_cast<uint64_t>(step) + 1) + 1);
+    return static_cast<int64_t>((static_cast<uint64_t>(start) - static_cast<uint64_t>(stop) - 1) /
+                                    (~static_cast<uint64_t>(step) + 1) +
+                                1);
   }
   return 0;
 }

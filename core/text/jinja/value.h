@@ -189,11 +189,13 @@ class Value {
 
  private:
   Type type_;
+
   union {
     int64_t int_;
     double float_;
     Object* object_;
   };
+
   // Shared: a string is in as many lists and variables as templates put it; it never changes.
   std::shared_ptr<const StrData> str_;
 };
@@ -317,9 +319,7 @@ struct FunctionObject : Object {
   using Body = std::function<Result<Value>(Interp& interp, CallArgs& args)>;
 
   FunctionObject(std::string function_name, Body function)
-      : Object(ObjectKind::kFunction),
-        name(std::move(function_name)),
-        body(std::move(function)) {}
+      : Object(ObjectKind::kFunction), name(std::move(function_name)), body(std::move(function)) {}
 
   const std::string name;
   Body body;
@@ -334,15 +334,15 @@ struct NamespaceObject : Object {
 };
 
 struct CyclerObject : Object {
-  explicit CyclerObject(Values values)
-      : Object(ObjectKind::kCycler), items(std::move(values)) {}
+  explicit CyclerObject(Values values) : Object(ObjectKind::kCycler), items(std::move(values)) {}
 
   const Values items;
   size_t position = 0;
 };
 
 struct JoinerObject : Object {
-  explicit JoinerObject(Value between) : Object(ObjectKind::kJoiner), separator(std::move(between)) {}
+  explicit JoinerObject(Value between)
+      : Object(ObjectKind::kJoiner), separator(std::move(between)) {}
 
   const Value separator;
   bool is_used = false;

@@ -21,7 +21,9 @@ bool IsWordPunct(char32_t c) {
 }
 
 // [^\d\W]
-bool IsLetter(char32_t c) { return IsWord(c) && !IsDecimal(c); }
+bool IsLetter(char32_t c) {
+  return IsWord(c) && !IsDecimal(c);
+}
 
 // Cuts text into chunks that stay together: textwrap's wordsep_re, by hand.
 class Chunker {
@@ -89,8 +91,8 @@ class Chunker {
       return false;
     }
     const bool after_letters = at >= 2 && IsLetter(text_[at - 1]) && IsLetter(text_[at - 2]);
-    const bool after_hyphen = at >= 3 && IsLetter(text_[at - 3]) && text_[at - 2] == '-' &&
-                              IsWordPunct(text_[at - 1]);
+    const bool after_hyphen =
+        at >= 3 && IsLetter(text_[at - 3]) && text_[at - 2] == '-' && IsWordPunct(text_[at - 1]);
     const size_t second = at + 2 < text_.size() && text_[at + 2] == '-' ? at + 3 : at + 2;
     return (after_letters || after_hyphen) && Is(IsLetter, at + 1) && Is(IsLetter, second);
   }
@@ -104,15 +106,16 @@ bool IsAllSpace(const Chars& chunk) {
 }
 
 // Takes as much of a chunk that fits no line as there is room for.
-void TakeLongWord(std::deque<Chars>* chunks, std::vector<Chars>* line, size_t room,
+void TakeLongWord(std::deque<Chars>* chunks,
+                  std::vector<Chars>* line,
+                  size_t room,
                   const WrapOptions& options) {
   Chars& chunk = chunks->front();
   if (options.breaks_long_words) {
     size_t end = room;
     if (options.breaks_on_hyphens && chunk.size() > room && room > 0) {
       const size_t hyphen = chunk.rfind(U'-', room - 1);
-      if (hyphen != Chars::npos && hyphen > 0 &&
-          chunk.find_first_not_of(U'-') < hyphen) {
+      if (hyphen != Chars::npos && hyphen > 0 && chunk.find_first_not_of(U'-') < hyphen) {
         end = hyphen + 1;
       }
     }
