@@ -4,8 +4,8 @@
 
 #include "core/base/errors.h"
 #include "core/base/file.h"
-#include "core/moe/abi_status.h"
 #include "core/moe/moe_host.h"
+#include "core/quant/abi_status.h"
 
 namespace ft {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/base/errors.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
-#include "core/moe/abi_status.h"
+#include "core/quant/abi_status.h"
 #include "core/quant/exec.h"
 
 namespace ft {
@@ -128,28 +128,27 @@ struct MoeHostKernels {
   }
 
   static ft_code GetText(void* ctx, ft_str key, ft_str* out, ft_error* error) noexcept {
-    Result<std::string> value = Self(ctx)->Config({key.ptr, key.len});
+    const Result<const std::string*> value = Self(ctx)->Config({key.ptr, key.len});
     if (!value.ok()) {
       return FillAbiError(value.status(), error);
     }
-    std::string& held = Self(ctx)->config_text_;
-    held = std::move(value).value();
-    *out = {held.data(), held.size()};
+    *out = {(*value)->data(), (*value)->size()};
     return FT_OK;
   }
 
   template <typename Number>
   static ft_code GetNumber(void* ctx, ft_str key, Number* out, ft_error* error) noexcept {
-    const Result<std::string> value = Self(ctx)->Config({key.ptr, key.len});
+    const Result<const std::string*> value = Self(ctx)->Config({key.ptr, key.len});
     if (!value.ok()) {
       return FillAbiError(value.status(), error);
     }
+    const std::string& text = **value;
     Number number = 0;
-    const char* end = value->data() + value->size();
-    const auto [stop, failure] = std::from_chars(value->data(), end, number);
+    const char* end = text.data() + text.size();
+    const auto [stop, failure] = std::from_chars(text.data(), end, number);
     if (failure != std::errc() || stop != end) {
       return FillAbiError(InvalidArgument("config {}: \"{}\" is no number",
-                                          std::string_view(key.ptr, key.len), *value),
+                                          std::string_view(key.ptr, key.len), text),
                           error);
     }
     *out = number;
@@ -309,10 +308,10 @@ void MoeHost::Free(void* memory) {
   blocks_.erase(found);
 }
 
-Result<std::string> MoeHost::Config(std::string_view key) const {
+Result<const std::string*> MoeHost::Config(std::string_view key) const {
   for (const auto& [name, value] : options_.config) {
     if (name == key) {
-      return value;
+      return &value;
     }
   }
   return NotFound("config {}: not set", key);

@@ -59,7 +59,7 @@ class MoeHost {
   const void* Service(std::string_view id, uint32_t major) const;
   Status Allocate(uint32_t kind, uint64_t bytes, uint64_t align, void** out);
   void Free(void* memory);
-  Result<std::string> Config(std::string_view key) const;
+  Result<const std::string*> Config(std::string_view key) const;
   Status Read(const ft_expert_read* reads, uint32_t count);
   Status Compute(const ft_moe_compute& compute, ft_stream* stream);
   Status RunCompute(const DeviceMemory* memory, const ft_moe_compute& compute);
@@ -83,7 +83,6 @@ class MoeHost {
   std::byte* scratch_ = nullptr;
   uint64_t scratch_bytes_ = 0;
   std::vector<ft_expert_job> jobs_;  // of the kernel that runs, with host addresses
-  std::string config_text_;          // what get_str gave last
   mutable std::mutex mutex_;
   std::map<void*, Block> blocks_;  // guarded by mutex_
   uint64_t device_held_ = 0;       // guarded by mutex_

@@ -1,7 +1,7 @@
 // The ft.device service: ft/plugin/host_services.h over core/device.
 #include "core/base/errors.h"
-#include "core/moe/abi_status.h"
 #include "core/moe/moe_host.h"
+#include "core/quant/abi_status.h"
 
 namespace ft {
 namespace {

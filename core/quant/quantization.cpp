@@ -7,62 +7,11 @@
 
 #include "core/base/check.h"
 #include "core/base/errors.h"
+#include "core/quant/abi_status.h"
 #include "core/tensor/dtype.h"
 
 namespace ft {
 namespace {
-
-ft_error EmptyError() {
-  ft_error error = {};
-  error.hdr = {sizeof(ft_error), FT_TAG_ERROR, nullptr};
-  return error;
-}
-
-StatusCode CodeOf(ft_code code) {
-  switch (code) {
-    case FT_E_INVALID_ARG:
-      return StatusCode::kInvalidArgument;
-    case FT_E_UNSUPPORTED:
-      return StatusCode::kUnimplemented;
-    case FT_E_NOT_FOUND:
-      return StatusCode::kNotFound;
-    case FT_E_FAILED_PRECOND:
-      return StatusCode::kFailedPrecondition;
-    case FT_E_NO_MEMORY:
-      return StatusCode::kResourceExhausted;
-    case FT_E_BUSY:
-    case FT_E_DEVICE:
-      return StatusCode::kUnavailable;
-    case FT_E_TIMEOUT:
-      return StatusCode::kDeadlineExceeded;
-    case FT_E_CANCELLED:
-      return StatusCode::kCancelled;
-    case FT_E_DATA:
-      return StatusCode::kDataLoss;
-    case FT_E_INTERNAL:
-      return StatusCode::kInternal;
-    default:
-      return StatusCode::kPluginFault;
-  }
-}
-
-// A text that a plugin wrote: cut at its end, control characters out.
-std::string CleanText(const char* text, size_t size) {
-  std::string clean(text, strnlen(text, size));
-  for (char& c : clean) {
-    c = static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
-  }
-  return clean;
-}
-
-std::string MessageOf(const ft_error& error) {
-  std::string message = CleanText(error.message, sizeof(error.message));
-  if (message.empty()) {
-    message = "failed without a message";
-  }
-  const std::string remedy = CleanText(error.remedy, sizeof(error.remedy));
-  return remedy.empty() ? message : message + " (" + remedy + ")";
-}
 
 std::string PartsText(const std::vector<ft_part_info>& parts) {
   std::string text;
@@ -105,7 +54,7 @@ Status Quantization::CheckTable() const {
 
 template <typename Function, typename... Args>
 Status Quantization::Call(const char* what, Function function, Args... args) const {
-  ft_error error = EmptyError();
+  ft_error error = EmptyAbiError();
   ft_code code = FT_E_INTERNAL;
   try {
     code = function(state_, args..., &error);
@@ -115,8 +64,7 @@ Status Quantization::Call(const char* what, Function function, Args... args) con
   if (code == FT_OK) {
     return Status();
   }
-  return Status(CodeOf(code), MessageOf(error))
-      .WithContext(fmt::format("{} ({}): {}", format_, origin_, what));
+  return StatusOfAbi(code, error, fmt::format("{} ({}): {}", format_, origin_, what));
 }
 
 Result<ft_match> Quantization::Match(std::string_view matrix_name,
@@ -126,16 +74,15 @@ Result<ft_match> Quantization::Match(std::string_view matrix_name,
   }
   ft_match match = {};
   match.hdr = {sizeof(ft_match), FT_TAG_MATCH, nullptr};
-  ft_error error = EmptyError();
+  ft_error error = EmptyAbiError();
   const ft_str name = {matrix_name.data(), matrix_name.size()};
   const auto count = static_cast<uint32_t>(parts.size());
   const ft_code code = table_->match(state_, name, parts.data(), count, &match, &error);
   if (code != FT_OK) {
-    return Status(CodeOf(code), MessageOf(error))
-        .WithContext(fmt::format("{} ({}): match", format_, origin_));
+    return StatusOfAbi(code, error, fmt::format("{} ({}): match", format_, origin_));
   }
   if (match.verdict == FT_MATCH_BROKEN) {
-    return Status(StatusCode::kDataLoss, MessageOf(error));
+    return Status(StatusCode::kDataLoss, TextOfAbi(error));
   }
   if (match.verdict == FT_MATCH_NO) {
     return match;

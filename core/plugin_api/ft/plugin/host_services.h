@@ -96,7 +96,7 @@ typedef struct ft_svc_device {
 typedef struct ft_svc_config {
   ft_hdr hdr;
   void* ctx;
-  /* FT_E_NOT_FOUND: not set, and the manifest has no default */
+  /* FT_E_NOT_FOUND: not set, and the manifest has no default. Strings live as the table does. */
   ft_code (*get_str)(void* ctx, ft_str key, ft_str* out, ft_error*) FT_NOEXCEPT;
   ft_code (*get_i64)(void* ctx, ft_str key, int64_t* out, ft_error*) FT_NOEXCEPT;
   ft_code (*get_f64)(void* ctx, ft_str key, double* out, ft_error*) FT_NOEXCEPT;

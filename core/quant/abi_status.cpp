@@ -1,4 +1,4 @@
-#include "core/moe/abi_status.h"
+#include "core/quant/abi_status.h"
 
 #include <algorithm>
 #include <cstring>
@@ -83,17 +83,20 @@ ft_error EmptyAbiError() {
   return error;
 }
 
+std::string TextOfAbi(const ft_error& error) {
+  std::string message = CleanText(error.message, sizeof(error.message));
+  if (message.empty()) {
+    message = "failed without a message";
+  }
+  const std::string remedy = CleanText(error.remedy, sizeof(error.remedy));
+  return remedy.empty() ? message : message + " (" + remedy + ")";
+}
+
 Status StatusOfAbi(ft_code code, const ft_error& error, std::string_view who) {
   if (code == FT_OK) {
     return Status();
   }
-  std::string message = CleanText(error.message, sizeof(error.message));
-  if (message.empty()) {
-    message = fmt::format("failed with code {} and no message", code);
-  }
-  const std::string remedy = CleanText(error.remedy, sizeof(error.remedy));
-  return Status(CodeOfAbi(code),
-                fmt::format("{}: {}{}", who, message, remedy.empty() ? "" : " (" + remedy + ")"));
+  return Status(CodeOfAbi(code), fmt::format("{}: {}", who, TextOfAbi(error)));
 }
 
 ft_code FillAbiError(const Status& status, ft_error* error) {

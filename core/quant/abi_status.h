@@ -1,6 +1,7 @@
 // Status across the plugin boundary, both ways.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "ft/plugin/abi.h"
@@ -12,8 +13,11 @@ namespace ft {
 /// An error that a callee may fill.
 ft_error EmptyAbiError();
 
-/// Ok for FT_OK; else the plugin's text (control characters and the rest behind its end removed)
-/// with `who` in front.
+/// What a plugin wrote, for people: control characters and what is behind the end removed, the
+/// remedy in brackets. Never empty.
+std::string TextOfAbi(const ft_error& error);
+
+/// Ok for FT_OK; else TextOfAbi with `who` in front.
 Status StatusOfAbi(ft_code code, const ft_error& error, std::string_view who);
 
 /// The code for `status`; fills `error`, which may be null. A message that is too long is cut at a
