@@ -60,9 +60,6 @@ class ProgressReporter {
 };
 
 void LogReady(const ServeSession& session, const server::Server& server) {
-  for (const Choice& choice : session.loaded().choices) {
-    FT_LOG(kInfo, "{}: {} ({})", choice.what, choice.value, choice.reason);
-  }
   for (const std::string& note : session.kv_plan().notes) {
     FT_LOG(kInfo, "{}", note);
   }
