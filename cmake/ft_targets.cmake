@@ -63,7 +63,7 @@ endfunction()
 # every instantiation), optimised in debug builds too, vectors as plain values on any CPU.
 function(ft_compile_for_isa file)
   set(flags ${ARGN})
-  set(kernel_flags -O2 -ffp-contract=off -Wno-psabi)
+  set(kernel_flags -O3 -ffp-contract=off -Wno-psabi)
   if("${flags}" STREQUAL "generic")
     set(flags ${kernel_flags})
   elseif("${flags}" STREQUAL "avx2")

@@ -11,6 +11,7 @@ namespace {
 
 struct Nvfp4Decoder {
   static constexpr int kBlockCols = 16;
+  static constexpr int kBlockBytes = kE2m1SubBytes;
   static constexpr float kUnit = 0.5F;  // the codes are doubled
   static constexpr bool kHasScale = true;
 

@@ -11,6 +11,7 @@ namespace {
 
 struct Fp8Panel {
   static constexpr int kBlockCols = 32;
+  static constexpr int kBlockBytes = kBlockCols * 8;
   static constexpr float kUnit = kE4m3Unit;
   static constexpr bool kHasScale = true;
 
@@ -25,6 +26,7 @@ struct Fp8Panel {
   template <class Sink>
   FT_ALWAYS_INLINE void Block(int64_t block, Sink&& sink) const {
     const uint8_t* from = codes + block * 256;
+#pragma GCC unroll 8
     for (int k = 0; k < kBlockCols; k += 4) {
       E4m3Columns(from + k * 8, k, sink);
     }

@@ -10,6 +10,7 @@ namespace {
 
 struct Mxfp4Decoder {
   static constexpr int kBlockCols = 32;
+  static constexpr int kBlockBytes = 2 * kE2m1SubBytes;
   static constexpr float kUnit = 0.5F;  // the codes are doubled
   static constexpr bool kHasScale = true;
 

@@ -12,6 +12,7 @@ namespace {
 template <int kBytes>
 struct FloatPanel {
   static constexpr int kBlockCols = 16;
+  static constexpr int kBlockBytes = kBlockCols * 8 * kBytes;
   static constexpr float kUnit = 1.0F;
   static constexpr bool kHasScale = false;
 
@@ -32,6 +33,7 @@ struct F32Decoder : FloatPanel<4> {
   template <class Sink>
   FT_ALWAYS_INLINE void Block(int64_t block, Sink&& sink) const {
     const auto* from = reinterpret_cast<const float*>(BlockCodes(block));
+#pragma GCC unroll 16
     for (int k = 0; k < kBlockCols; ++k) {
       sink(k, Load8(from + k * 8));
     }
@@ -45,6 +47,7 @@ struct Bf16Decoder : FloatPanel<2> {
   FT_ALWAYS_INLINE void Block(int64_t block, Sink&& sink) const {
     using U8 = uint32_t __attribute__((vector_size(32), may_alias));
     const uint8_t* from = BlockCodes(block);
+#pragma GCC unroll 16
     for (int k = 0; k < kBlockCols; k += 2) {
       U8 pairs;
       __builtin_memcpy(&pairs, from + k * 16, sizeof(pairs));
@@ -60,6 +63,7 @@ struct F16Decoder : FloatPanel<2> {
   template <class Sink>
   FT_ALWAYS_INLINE void Block(int64_t block, Sink&& sink) const {
     const uint8_t* from = BlockCodes(block);
+#pragma GCC unroll 16
     for (int k = 0; k < kBlockCols; ++k) {
 #if defined(__AVX2__)
       sink(k, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + k * 16))));

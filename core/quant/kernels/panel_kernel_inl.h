@@ -4,6 +4,8 @@
 //
 // A format brings a Decoder:
 //   static constexpr int kBlockCols;    16 or 32
+//   static constexpr int kBlockBytes;   of codes; a multiple of 64
+//   const uint8_t* codes;               of the panel
 //   static constexpr float kUnit;       what the sums are multiplied with at the end (power of two)
 //   Decoder(const PanelRef&, int64_t cols);
 //   static constexpr bool kHasScale;
@@ -72,48 +74,66 @@ inline FT_ALWAYS_INLINE V8 Finish(V8 scale, V8 sum, V8 acc) {
   }
 }
 
-// One to four tokens: weights go from their codes straight into the sums.
+// The columns of a block are summed in interleaved chains of eight, which hides the latency of the
+// additions, and the chains pairwise. Direct and Buffered keep to this one order.
+template <class Decoder>
+constexpr size_t kChains = Decoder::kBlockCols / 8;
+
+template <size_t kCount>
+inline FT_ALWAYS_INLINE V8 SumChains(const V8* chains) {
+  static_assert(kCount == 2 || kCount == 4);
+  if constexpr (kCount == 2) {
+    return chains[0] + chains[1];
+  } else {
+    return (chains[0] + chains[1]) + (chains[2] + chains[3]);
+  }
+}
+
+constexpr int64_t kPrefetchBytes = 2048;  // far enough for DRAM, near enough to stay in L1
+
+// One or two tokens: weights go from their codes straight into the sums, one panel after the other.
 template <class Decoder, size_t kTokens>
-void DirectTokens(const TileArgs& args,
-                  const float* const* x,
-                  const float* const* tail,
-                  float* out) {
+void DirectTokens(const TileArgs& args, const float* const* x, const float* const* tail) {
   constexpr int kCols = Decoder::kBlockCols;
+  constexpr size_t kCount = kChains<Decoder>;
   const int64_t whole = args.cols / kCols;
   const int64_t blocks = (args.cols + kCols - 1) / kCols;
-  const Decoder first(args.panels[0], args.cols);
-  const Decoder second(args.panels[args.num_panels - 1], args.cols);
-  V8 acc[2][kTokens] = {};
-  for (int64_t block = 0; block < blocks; ++block) {
-    const float* from[kTokens];
-    for (size_t t = 0; t < kTokens; ++t) {
-      from[t] = block < whole ? x[t] + block * kCols : tail[t];
-    }
-    for (int panel = 0; panel < 2; ++panel) {
-      if (panel == args.num_panels) {
-        break;
+  for (int panel = 0; panel < args.num_panels; ++panel) {
+    const Decoder decoder(args.panels[panel], args.cols);
+    V8 acc[kTokens] = {};
+    for (int64_t block = 0; block < blocks; ++block) {
+      const float* from[kTokens];
+#pragma GCC unroll 2
+      for (size_t t = 0; t < kTokens; ++t) {
+        from[t] = block < whole ? x[t] + block * kCols : tail[t];
       }
-      const Decoder& decoder = panel == 0 ? first : second;
-      V8 sum[kTokens] = {};
+      const uint8_t* ahead = decoder.codes + block * Decoder::kBlockBytes + kPrefetchBytes;
+#pragma GCC unroll 8
+      for (int i = 0; i < Decoder::kBlockBytes; i += 64) {
+        __builtin_prefetch(ahead + i);
+      }
+      V8 sum[kTokens][kCount] = {};
       decoder.Block(block, [&](int k, V8 weights) FT_ALWAYS_INLINE {
+#pragma GCC unroll 2
         for (size_t t = 0; t < kTokens; ++t) {
-          sum[t] = MulAdd8(weights, Splat8(from[t][k]), sum[t]);
+          V8& chain = sum[t][static_cast<size_t>(k) % kCount];
+          chain = MulAdd8(weights, Splat8(from[t][k]), chain);
         }
       });
       const V8 scale = ScaleOf(decoder, block);
+#pragma GCC unroll 2
       for (size_t t = 0; t < kTokens; ++t) {
-        acc[panel][t] = Finish<Decoder>(scale, sum[t], acc[panel][t]);
+        acc[t] = Finish<Decoder>(scale, SumChains<kCount>(sum[t]), acc[t]);
       }
     }
-  }
-  for (size_t t = 0; t < kTokens; ++t) {
-    for (int panel = 0; panel < args.num_panels; ++panel) {
-      Store8(out + t * 16 + panel * 8, acc[panel][t] * Splat8(Decoder::kUnit));
+#pragma GCC unroll 2
+    for (size_t t = 0; t < kTokens; ++t) {
+      Store8(args.out + t * 16 + panel * 8, acc[t] * Splat8(Decoder::kUnit));
     }
   }
 }
 
-// Many tokens: the same sums in the same order, from weights decoded to L1 once per tile.
+// Up to four of many tokens: the same sums in the same order, from weights decoded to L1.
 // decoded: [2][chunk_cols][8].
 template <class Decoder, size_t kTokens>
 void BufferedTokens(const Decoder* const* decoders,
@@ -123,23 +143,37 @@ void BufferedTokens(const Decoder* const* decoders,
                     const float* const* x,
                     float* out) {
   constexpr int kCols = Decoder::kBlockCols;
+  constexpr size_t kCount = kChains<Decoder>;
   for (int64_t block = 0; block < num_blocks; ++block) {
     const float* weights = decoded + block * kCols * 8;
-    V8 sum[2][kTokens] = {};
-    for (int k = 0; k < kCols; ++k) {
-      const V8 w0 = Load8(weights + k * 8);
-      const V8 w1 = Load8(weights + kChunkCols * 8 + k * 8);
+    V8 chains[2][kTokens][kCount];
+#pragma GCC unroll 4
+    for (size_t chain = 0; chain < kCount; ++chain) {
+      V8 sum[2][kTokens] = {};
+#pragma GCC unroll 8
+      for (size_t k = chain; k < kCols; k += kCount) {
+        const V8 w0 = Load8(weights + k * 8);
+        const V8 w1 = Load8(weights + kChunkCols * 8 + k * 8);
+#pragma GCC unroll 4
+        for (size_t t = 0; t < kTokens; ++t) {
+          const V8 value = Splat8(x[t][static_cast<size_t>(block * kCols) + k]);
+          sum[0][t] = MulAdd8(w0, value, sum[0][t]);
+          sum[1][t] = MulAdd8(w1, value, sum[1][t]);
+        }
+      }
+#pragma GCC unroll 4
       for (size_t t = 0; t < kTokens; ++t) {
-        const V8 value = Splat8(x[t][block * kCols + k]);
-        sum[0][t] = MulAdd8(w0, value, sum[0][t]);
-        sum[1][t] = MulAdd8(w1, value, sum[1][t]);
+        chains[0][t][chain] = sum[0][t];
+        chains[1][t][chain] = sum[1][t];
       }
     }
+#pragma GCC unroll 2
     for (int panel = 0; panel < 2; ++panel) {
       const V8 scale = ScaleOf(*decoders[panel], first_block + block);
+#pragma GCC unroll 4
       for (size_t t = 0; t < kTokens; ++t) {
         float* acc = out + t * 16 + panel * 8;
-        Store8(acc, Finish<Decoder>(scale, sum[panel][t], Load8(acc)));
+        Store8(acc, Finish<Decoder>(scale, SumChains<kCount>(chains[panel][t]), Load8(acc)));
       }
     }
   }
@@ -223,16 +257,10 @@ void RunTile(const TileArgs& args) {
   }
   switch (args.num_tokens) {
     case 1:
-      DirectTokens<Decoder, 1>(args, x, tail, args.out);
+      DirectTokens<Decoder, 1>(args, x, tail);
       break;
     case 2:
-      DirectTokens<Decoder, 2>(args, x, tail, args.out);
-      break;
-    case 3:
-      DirectTokens<Decoder, 3>(args, x, tail, args.out);
-      break;
-    case 4:
-      DirectTokens<Decoder, 4>(args, x, tail, args.out);
+      DirectTokens<Decoder, 2>(args, x, tail);
       break;
     default:
       BufferedTile<Decoder>(args, x, tails);
