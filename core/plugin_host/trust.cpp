@@ -27,15 +27,32 @@ std::string Reason(int error) {
   return std::error_code(error, std::generic_category()).message();
 }
 
-uid_t OwnerOfFt() {
+// Of the running program itself; no owner and mode 0 when that cannot be read.
+struct stat StatOfFt() {
   struct stat info = {};
-  return stat("/proc/self/exe", &info) == 0 ? info.st_uid : geteuid();
+  if (stat("/proc/self/exe", &info) != 0) {
+    info.st_uid = geteuid();
+  }
+  return info;
 }
 
 // Root, the user who runs ft, and for built-in files the owner of ft itself.
 bool IsTrustedOwner(uid_t owner, PluginSource source) {
   return owner == 0 || owner == geteuid() ||
-         (source == PluginSource::kBuiltIn && owner == OwnerOfFt());
+         (source == PluginSource::kBuiltIn && owner == StatOfFt().st_uid);
+}
+
+// May others write? Built-in files may be open to the group that can write ft itself (a build under
+// umask 002): it could replace ft just as well.
+bool IsOpenToOthers(const struct stat& info, PluginSource source) {
+  mode_t open = info.st_mode & kOthersMayWrite;
+  if (source == PluginSource::kBuiltIn && open == S_IWGRP) {
+    const struct stat program = StatOfFt();
+    if (program.st_gid == info.st_gid && (program.st_mode & S_IWGRP) != 0) {
+      open = 0;
+    }
+  }
+  return open != 0;
 }
 
 Fault CheckFile(const std::string& path, const struct stat& info, PluginSource source) {
@@ -45,7 +62,7 @@ Fault CheckFile(const std::string& path, const struct stat& info, PluginSource s
                                  "chown it, or copy it to a folder of your own",
                                  path, info.st_uid, geteuid())};
   }
-  if ((info.st_mode & kOthersMayWrite) != 0) {
+  if (IsOpenToOthers(info, source)) {
     return FileFault{"trust.writable",
                      fmt::format("{} (mode {:04o}) can be written by others: chmod go-w {}", path,
                                  info.st_mode & 07777, path)};
@@ -71,7 +88,7 @@ Fault CheckFolders(const std::string& path, PluginSource source, const std::stri
                                    "({}): copy the file to a folder of your own",
                                    path, folder.string(), info.st_uid, geteuid())};
     }
-    if ((info.st_mode & kOthersMayWrite) != 0 && !is_closed_sticky) {
+    if (IsOpenToOthers(info, source) && !is_closed_sticky) {
       return FileFault{"trust.dir_writable",
                        fmt::format("{}: others can write to the folder {} (mode {:04o}): "
                                    "chmod go-w {}, or copy the file to a folder of your own",

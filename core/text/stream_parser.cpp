@@ -99,10 +99,14 @@ class Instance {
 
 class StreamParser::Impl {
  public:
-  Impl(Instance reasoning, Instance tools, bool starts_in_reasoning)
+  Impl(Instance reasoning, Instance tools, const StreamParserOptions& options)
       : reasoning_(std::move(reasoning)),
         tools_(std::move(tools)),
-        in_reasoning_(reasoning_.is_there() && starts_in_reasoning) {}
+        in_reasoning_(reasoning_.is_there() && options.starts_in_reasoning) {
+    if (options.reasoning != nullptr) {
+      reasoning_marker_ids_ = options.reasoning->marker_token_ids;
+    }
+  }
 
   Status Feed(const TextPiece& piece, std::vector<ParserEvent>* events) {
     if (!failure_.ok()) {
@@ -111,8 +115,10 @@ class StreamParser::Impl {
     events_ = events;
     const ft_piece raw = {
         {piece.text.data(), piece.text.size()}, piece.token_id, piece.is_added_token ? 1U : 0U};
-    return Close(reasoning_.is_there() ? reasoning_.Feed(raw, &OnReasoningEvent, this)
-                                       : FeedTools(raw));
+    Status status =
+        reasoning_.is_there() ? reasoning_.Feed(raw, &OnReasoningEvent, this) : FeedTools(raw);
+    NoteMarker(piece.token_id);
+    return Close(std::move(status));
   }
 
   Status Finish(std::vector<ParserEvent>* events) {
@@ -146,6 +152,19 @@ class StreamParser::Impl {
       failure_ = std::move(status);
     }
     return failure_;
+  }
+
+  // A marker's own token says at once where the reply is; its letters only with the text behind.
+  void NoteMarker(int32_t token_id) {
+    if (token_id < 0 || !reasoning_.is_there()) {
+      return;
+    }
+    const std::vector<ParserMarker>& markers = reasoning_.parser()->markers();
+    for (size_t i = 0; i < markers.size() && i < reasoning_marker_ids_.size(); ++i) {
+      if (reasoning_marker_ids_[i] == token_id) {
+        in_reasoning_ = markers[i].role == FT_MARKER_THINK_OPEN;
+      }
+    }
   }
 
   Status FeedTools(const ft_piece& piece) {
@@ -239,6 +258,7 @@ class StreamParser::Impl {
 
   Instance reasoning_;
   Instance tools_;
+  std::vector<int32_t> reasoning_marker_ids_;
   std::vector<ParserEvent>* events_ = nullptr;  // of the call that runs
   ParsedToolCall call_;                         // open until its end
   bool is_call_open_ = false;
@@ -251,8 +271,7 @@ class StreamParser::Impl {
 Result<StreamParser> StreamParser::Create(const StreamParserOptions& options) {
   FT_ASSIGN_OR_RETURN(Instance reasoning, Instance::Create(options.reasoning, options));
   FT_ASSIGN_OR_RETURN(Instance tools, Instance::Create(options.tool_calls, options));
-  return StreamParser(
-      std::make_unique<Impl>(std::move(reasoning), std::move(tools), options.starts_in_reasoning));
+  return StreamParser(std::make_unique<Impl>(std::move(reasoning), std::move(tools), options));
 }
 
 StreamParser::StreamParser(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

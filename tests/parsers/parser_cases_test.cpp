@@ -238,6 +238,23 @@ TEST(ParserCasesTest, AReplyCutAnywhereShowsNoPartOfACall) {
   }
 }
 
+TEST(ParserCasesTest, WhereTheReplyIsFollowsTheMarkersTokensAtOnce) {
+  const ParserChoice reasoning = Choose(ParserKind::kReasoning, "qwen3", true);
+  StreamParserOptions options;
+  options.reasoning = &reasoning;
+  auto parser = StreamParser::Create(options);
+  ASSERT_TRUE(parser.ok());
+  std::vector<ParserEvent> events;
+  const auto feed = [&](std::string_view text, int32_t id) {
+    EXPECT_TRUE(parser.value().Feed({text, id, id >= 1000}, &events).ok());
+    return parser.value().in_reasoning();
+  };
+  EXPECT_TRUE(feed("<think>", IdOfToken("<think>")));
+  EXPECT_TRUE(feed("hm", 7));
+  EXPECT_FALSE(feed("</think>", IdOfToken("</think>")));
+  EXPECT_FALSE(feed("ok", 7));
+}
+
 TEST(ParserCasesTest, AutoFollowsTheTemplate) {
   struct Row {
     const char* chat_template;
