@@ -12,8 +12,10 @@ int RunPlugins(const Invocation& invocation) {
     args.emplace_back("--json");
   }
   const CommandOutput output = PluginsCommand(PluginHostOptionsFromEnvironment(), args);
-  // Usage errors are not results: they belong on stderr.
-  std::fputs(output.text.c_str(), output.exit_code == 2 ? stderr : stdout);
+  std::fputs(output.text.c_str(), stdout);
+  if (!output.error.empty()) {
+    std::fprintf(stderr, "ft: %s\n", output.error.c_str());
+  }
   return output.exit_code;
 }
 

@@ -164,7 +164,7 @@ Status PluginHost::AddNamedFiles() {
     }
     std::error_code error;
     if (!fs::exists(fs::symlink_status(plugin, error))) {
-      return NotFound("--plugin {}: there is no such file", plugin);
+      return NotFound("plugin {}: there is no such file", plugin);
     }
     AddFile(fs::absolute(plugin, error).lexically_normal().string(), PluginSource::kFlag);
   }
@@ -285,7 +285,7 @@ Status PluginHost::ResolveNames() {
         places.push_back(dir.path);
       }
       return NotFound(
-          "--plugin {}: there is no such plugin; there {} {}; looked in {} (a file needs "
+          "plugin {}: there is no such plugin; there {} {}; looked in {} (a file needs "
           "its path, as in ./{}.so)",
           plugin, names.size() == 1 ? "is" : "are",
           names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),

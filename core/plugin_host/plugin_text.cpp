@@ -10,24 +10,24 @@ namespace ft {
 namespace {
 
 void AppendStep(const PluginStep& step, std::string* out) {
-  *out += fmt::format("  {:<12} {:<10} {}\n", step.step, step.status, step.detail);
+  *out += fmt::format("  {:<12} {:<12} {}\n", step.step, step.status, step.detail);
   if (!step.remedy.command.empty()) {
-    *out += fmt::format("  {:<12} fix        {}\n", "", step.remedy.command);
+    *out += fmt::format("  {:<12} fix          {}\n", "", step.remedy.command);
   }
   if (!step.remedy.text.empty()) {
-    *out += fmt::format("  {:<12} {:<10} {}\n", "", step.remedy.command.empty() ? "fix" : "",
+    *out += fmt::format("  {:<12} {:<12} {}\n", "", step.remedy.command.empty() ? "fix" : "",
                         step.remedy.text);
   }
 }
 
 void AppendRequirement(const RequirementRecord& requirement, std::string* out) {
   *out += fmt::format(
-      "  {:<12} {:<10} want: {}{}\n", requirement.id, VerdictName(requirement.verdict),
+      "  {:<12} {:<12} want: {}{}\n", requirement.id, VerdictName(requirement.verdict),
       requirement.want,
       requirement.severity == "block" ? "" : fmt::format(" ({})", requirement.severity));
   bool is_first = true;
   for (const Evidence& evidence : requirement.evidence) {
-    *out += fmt::format("  {:<12} {:<10} {}  {}: {}\n", "", is_first ? "looked at" : "",
+    *out += fmt::format("  {:<12} {:<12} {}  {}: {}\n", "", is_first ? "looked at" : "",
                         evidence.looked_at, evidence.outcome, evidence.detail);
     is_first = false;
   }
@@ -35,13 +35,13 @@ void AppendRequirement(const RequirementRecord& requirement, std::string* out) {
     return;
   }
   if (!requirement.why.empty()) {
-    *out += fmt::format("  {:<12} {:<10} {}\n", "", "because", requirement.why);
+    *out += fmt::format("  {:<12} {:<12} {}\n", "", "because", requirement.why);
   }
   if (!requirement.remedy.command.empty()) {
-    *out += fmt::format("  {:<12} {:<10} {}\n", "", "fix", requirement.remedy.command);
+    *out += fmt::format("  {:<12} {:<12} {}\n", "", "fix", requirement.remedy.command);
   }
   if (!requirement.remedy.text.empty()) {
-    *out += fmt::format("  {:<12} {:<10} {}\n", "", requirement.remedy.command.empty() ? "fix" : "",
+    *out += fmt::format("  {:<12} {:<12} {}\n", "", requirement.remedy.command.empty() ? "fix" : "",
                         requirement.remedy.text);
   }
 }

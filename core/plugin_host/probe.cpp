@@ -236,7 +236,8 @@ ProbeVerdict BlameLast(const Outcome& outcome, const std::vector<FileWords>& fil
   }
   verdict.fault = std::move(fault);
   verdict.remedy =
-      "the server was never at risk: this ran in a separate process. Repair the plugin";
+      "repair the plugin, or leave it out; nothing else was at risk: this ran in a process of its "
+      "own";
   return verdict;
 }
 

@@ -89,10 +89,14 @@ Fault CheckFolders(const std::string& path, PluginSource source, const std::stri
                                    path, folder.string(), info.st_uid, geteuid())};
     }
     if (IsOpenToOthers(info, source) && !is_closed_sticky) {
-      return FileFault{"trust.dir_writable",
-                       fmt::format("{}: others can write to the folder {} (mode {:04o}): "
-                                   "chmod go-w {}, or copy the file to a folder of your own",
-                                   path, folder.string(), info.st_mode & 07777, folder.string())};
+      return FileFault{
+          "trust.dir_writable",
+          fmt::format("{}: others can write to the folder {} (mode {:04o}): {}copy the "
+                      "file to a folder of your own",
+                      path, folder.string(), info.st_mode & 07777,
+                      (info.st_mode & S_ISVTX) != 0
+                          ? std::string()
+                          : fmt::format("chmod go-w {}, or ", folder.string()))};
     }
     is_nearest = false;
     if (folder == folder.root_path() || folder == stop_at) {
