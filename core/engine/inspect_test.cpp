@@ -68,6 +68,13 @@ TEST_F(InspectTest, SaysWhatAWholeModelIs) {
   EXPECT_NE(json::Write(ReportToJson(report)).find("\"servable\":true"), std::string::npos);
 }
 
+TEST_F(InspectTest, CountsATiedTableOnce) {
+  const ModelReport report = Report(FT_SOURCE_DIR "/tests/golden/models/llama-rope3");
+  ASSERT_EQ(report.dtypes.size(), 1U);
+  EXPECT_EQ(report.dense_bytes, report.dtypes[0].num_bytes);
+  EXPECT_EQ(report.formats[0].num_matrices, 1 + 3 * 7);
+}
+
 TEST_F(InspectTest, RefusesAFormatThatNoPluginKnowsByTheFirstNames) {
   const ModelReport report = Report(FT_SOURCE_DIR "/tests/golden/models/qwen3_moe-nvfp4-ct");
   EXPECT_EQ(ExitCode(report.servable.code()), 1) << report.servable.message();

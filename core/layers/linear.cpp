@@ -2,6 +2,31 @@
 #include "core/layers/linear.h"
 
 namespace ft {
+namespace {
+
+constexpr uint64_t kTokensPerPiece = 16;  // a bias is added faster than a worker wakes up
+
+void AddBias(const std::vector<float>& bias, int64_t num_tokens, float* y, const ft_exec& exec) {
+  struct Args {
+    const std::vector<float>* bias;
+    float* y;
+  } args = {&bias, y};
+
+  exec.parallel_for(
+      exec.ctx, static_cast<uint64_t>(num_tokens), kTokensPerPiece,
+      [](void* arg, uint32_t /*worker*/, uint64_t begin, uint64_t end) {
+        const auto& [values, out] = *static_cast<const Args*>(arg);
+        const size_t rows = values->size();
+        for (uint64_t token = begin; token < end; ++token) {
+          for (size_t row = 0; row < rows; ++row) {
+            out[token * rows + row] += (*values)[row];
+          }
+        }
+      },
+      &args);
+}
+
+}  // namespace
 
 Status Linear::Apply(const float* x,
                      int64_t num_tokens,
@@ -23,11 +48,7 @@ Status Linear::Apply(const float* x,
   args.exec = &exec;
   FT_RETURN_IF_ERROR(format->Matmul(args));
   if (!bias.empty()) {
-    for (int64_t token = 0; token < num_tokens; ++token) {
-      for (int64_t row = 0; row < rows; ++row) {
-        y[token * rows + row] += bias[static_cast<size_t>(row)];
-      }
-    }
+    AddBias(bias, num_tokens, y, exec);
   }
   return {};
 }

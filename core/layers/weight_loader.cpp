@@ -93,8 +93,10 @@ bool WeightLoader::Resolve(const std::string& name, MatrixExtent extent, Resolve
   for (size_t i = 0; i < tensors.size(); ++i) {
     if ((out->match.used >> i & 1U) != 0) {
       out->parts.push_back(tensors[i]);
-      out->stored_bytes += tensors[i]->num_bytes;
-      summary_.used.insert(tensors[i]->name);
+      // A tied table is asked for twice, and counted once.
+      const bool is_first = summary_.used.insert(tensors[i]->name).second;
+      out->is_counted |= is_first;
+      out->stored_bytes += is_first ? tensors[i]->num_bytes : 0;
     } else {
       summary_.known_unused.insert(tensors[i]->name);
     }
@@ -140,7 +142,7 @@ Linear WeightLoader::Matrix(const std::string& name, MatrixExtent extent) {
     return linear;
   }
   linear.format = resolved.format;
-  Count(*resolved.format, 1, resolved.stored_bytes);
+  Count(*resolved.format, resolved.is_counted ? 1 : 0, resolved.stored_bytes);
   summary_.dense_stored_bytes += resolved.stored_bytes;
   const Status packed = Pack(resolved, &linear);
   if (!packed.ok()) {
@@ -192,8 +194,9 @@ Embedding WeightLoader::Table(const std::string& name, MatrixExtent extent) {
   if (!Resolve(name, extent, &resolved)) {
     return table;
   }
-  Count(*resolved.format, 1, resolved.stored_bytes);
+  Count(*resolved.format, resolved.is_counted ? 1 : 0, resolved.stored_bytes);
   summary_.dense_stored_bytes += resolved.stored_bytes;
+  Report(resolved.stored_bytes, name);
   if (resolved.parts.size() == 1 && IsPlain(resolved.parts[0]->dtype)) {
     if (options_.pass == WeightPass::kRead) {
       table.stored = options_.index->Map(*resolved.parts[0]);
@@ -216,7 +219,6 @@ Embedding WeightLoader::Table(const std::string& name, MatrixExtent extent) {
   if (!status.ok()) {
     Fail(status.WithContext(name));
   }
-  Report(resolved.stored_bytes, name);
   return table;
 }
 

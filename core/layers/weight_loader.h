@@ -87,7 +87,8 @@ class WeightLoader {
     const Quantization* format = nullptr;
     ft_match match = {};
     std::vector<const TensorInfo*> parts;
-    uint64_t stored_bytes = 0;
+    uint64_t stored_bytes = 0;  // of parts not asked for before
+    bool is_counted = false;    // some were not
   };
 
   bool Resolve(const std::string& name, MatrixExtent extent, Resolved* out);

@@ -45,44 +45,53 @@ void Merge(const Kernels& kernels,
   kernels.add_rows(scratch->values.data(), scores, count, shape.value_dim, out);
 }
 
-// All query heads that read one kv head, for one query.
-void AttendGroup(const Kernels& kernels,
+constexpr int64_t kMaxHeadsPerTask = 64;  // whose running sums lie on the stack
+
+// Query heads [first, last) of one kv head, for one query. `q`, `out`: all heads of the query.
+void AttendHeads(const Kernels& kernels,
                  const AttentionShape& shape,
                  const PagedRows& rows,
                  const AttentionQuery& query,
-                 int64_t kv_head,
+                 int64_t first,
+                 int64_t last,
                  const float* q,
                  float* out,
                  AttentionScratch::Worker* scratch) {
-  const int64_t group = shape.num_heads / shape.num_kv_heads;
-  constexpr int64_t kMaxGroup = 64;  // heads whose running sums fit the stack; more go in turns
-  for (int64_t first = 0; first < group; first += kMaxGroup) {
-    const int64_t last = std::min(group, first + kMaxGroup);
-    Running running[kMaxGroup];
-    std::fill_n(out + first * shape.value_dim, (last - first) * shape.value_dim, 0.0F);
-    for (int64_t begin = FirstVisible(shape, query.position); begin <= query.position;
-         begin += kKeyBlock) {
-      const int64_t count = std::min(kKeyBlock, query.position + 1 - begin);
-      for (int64_t i = 0; i < count; ++i) {
-        const float* row = RowOf(rows, query, begin + i);
-        scratch->keys[static_cast<size_t>(i)] = row + kv_head * shape.key_dim;
-        scratch->values[static_cast<size_t>(i)] =
-            row + shape.num_kv_heads * shape.key_dim + kv_head * shape.value_dim;
-      }
-      for (int64_t head = first; head < last; ++head) {
-        kernels.dot_rows(scratch->keys.data(), count, q + head * shape.key_dim, shape.key_dim,
-                         scratch->scores.data());
-        Merge(kernels, shape, count, scratch, &running[head - first], out + head * shape.value_dim);
-      }
+  const int64_t kv_head = first / (shape.num_heads / shape.num_kv_heads);
+  Running running[kMaxHeadsPerTask];
+  std::fill_n(out + first * shape.value_dim, (last - first) * shape.value_dim, 0.0F);
+  for (int64_t begin = FirstVisible(shape, query.position); begin <= query.position;
+       begin += kKeyBlock) {
+    const int64_t count = std::min(kKeyBlock, query.position + 1 - begin);
+    for (int64_t i = 0; i < count; ++i) {
+      const float* row = RowOf(rows, query, begin + i);
+      scratch->keys[static_cast<size_t>(i)] = row + kv_head * shape.key_dim;
+      scratch->values[static_cast<size_t>(i)] =
+          row + shape.num_kv_heads * shape.key_dim + kv_head * shape.value_dim;
     }
     for (int64_t head = first; head < last; ++head) {
-      Running& sums = running[head - first];
-      if (shape.sinks != nullptr) {
-        sums.sum += std::exp(shape.sinks[kv_head * group + head] - sums.largest);
-      }
-      kernels.scale(out + head * shape.value_dim, shape.value_dim, 1.0F / sums.sum);
+      kernels.dot_rows(scratch->keys.data(), count, q + head * shape.key_dim, shape.key_dim,
+                       scratch->scores.data());
+      Merge(kernels, shape, count, scratch, &running[head - first], out + head * shape.value_dim);
     }
   }
+  for (int64_t head = first; head < last; ++head) {
+    Running& sums = running[head - first];
+    if (shape.sinks != nullptr) {
+      sums.sum += std::exp(shape.sinks[head] - sums.largest);
+    }
+    kernels.scale(out + head * shape.value_dim, shape.value_dim, 1.0F / sums.sum);
+  }
+}
+
+// Heads of one task. All that share a kv head read its rows once; where that leaves workers without
+// work, fewer. No bit depends on it.
+int64_t HeadsPerTask(const AttentionShape& shape, int64_t num_queries, int64_t num_workers) {
+  int64_t heads = std::min(shape.num_heads / shape.num_kv_heads, kMaxHeadsPerTask);
+  while (heads > 1 && num_queries * (shape.num_heads / heads) < 2 * num_workers) {
+    heads = (heads + 1) / 2;
+  }
+  return heads;
 }
 
 }  // namespace
@@ -104,21 +113,23 @@ void Attend(ThreadPool* pool,
             float* out,
             AttentionScratch* scratch) {
   const int64_t group = shape.num_heads / shape.num_kv_heads;
-  const auto num_kv_heads = static_cast<uint64_t>(shape.num_kv_heads);
-  // Consecutive tasks read the same kv head of neighbouring queries, so that its rows stay cached.
-  const uint64_t num_queries = queries.size();
-  pool->ParallelFor(num_queries * num_kv_heads, 1,
-                    [&](uint32_t worker, uint64_t begin, uint64_t end) {
-                      for (uint64_t task = begin; task < end; ++task) {
-                        const auto token = static_cast<int64_t>(task % num_queries);
-                        const auto kv_head = static_cast<int64_t>(task / num_queries);
-                        const int64_t head = kv_head * group;
-                        AttendGroup(kernels, shape, rows, queries[static_cast<size_t>(token)],
-                                    kv_head, q + (token * shape.num_heads + head) * shape.key_dim,
-                                    out + (token * shape.num_heads + head) * shape.value_dim,
-                                    scratch->worker(worker));
-                      }
-                    });
+  const auto num_queries = static_cast<int64_t>(queries.size());
+  const int64_t heads = HeadsPerTask(shape, num_queries, pool->num_workers());
+  const int64_t parts = (group + heads - 1) / heads;  // tasks per kv head and query
+  // Consecutive tasks read the same kv head for neighbouring queries, so that its rows stay cached.
+  pool->ParallelFor(
+      static_cast<uint64_t>(num_queries * shape.num_kv_heads * parts), 1,
+      [&](uint32_t worker, uint64_t begin, uint64_t end) {
+        for (auto task = static_cast<int64_t>(begin); task < static_cast<int64_t>(end); ++task) {
+          const int64_t token = task % num_queries;
+          const int64_t kv_head = task / num_queries / parts;
+          const int64_t first = task / num_queries % parts * heads;
+          AttendHeads(kernels, shape, rows, queries[static_cast<size_t>(token)],
+                      kv_head * group + first, kv_head * group + std::min(group, first + heads),
+                      q + token * shape.num_heads * shape.key_dim,
+                      out + token * shape.num_heads * shape.value_dim, scratch->worker(worker));
+        }
+      });
 }
 
 void AttendReference(const AttentionShape& shape,

@@ -2,7 +2,7 @@
 // all layers.
 #include "core/models/qwen3_moe/config.h"
 
-#include <algorithm>
+#include <set>
 
 #include "core/base/errors.h"
 #include "core/models/decoder_config.h"
@@ -42,11 +42,10 @@ Status ReadExperts(ConfigReader* reader, DecoderConfig* config) {
   experts.kind.num_experts = static_cast<int>(num_experts);
   experts.kind.top_k = static_cast<int>(top_k);
   experts.kind.activation = ExpertActivation(config->layers.front().mlp.activation);
+  const std::set<int64_t> listed(dense_layers.begin(), dense_layers.end());
   for (size_t i = 0; i < config->layers.size(); ++i) {
     const auto layer = static_cast<int64_t>(i);
-    const bool is_listed =
-        std::find(dense_layers.begin(), dense_layers.end(), layer) != dense_layers.end();
-    if (num_experts > 0 && !is_listed && (layer + 1) % sparse_step == 0) {
+    if (num_experts > 0 && listed.count(layer) == 0 && (layer + 1) % sparse_step == 0) {
       SetMoeLayer(experts, i, config);
     }
   }
