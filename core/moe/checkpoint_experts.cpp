@@ -15,6 +15,8 @@ namespace {
 constexpr size_t kMaxParts = 16;     // of one matrix; the formats we know have at most four
 constexpr uint64_t kPartAlign = 64;  // of a part in the staging memory
 constexpr int kReadDepth = 16;
+// Of experts as stored; experts so large that two take more are read one by one.
+constexpr uint64_t kMaxStagingBytes = uint64_t{96} << 20;
 
 uint64_t RoundUp(uint64_t bytes, uint64_t align) {
   return (bytes + align - 1) / align * align;
@@ -88,7 +90,7 @@ struct CheckpointExperts::State {
   std::vector<StagingLayout> layouts;  // [MoE layers]
   std::unique_ptr<BatchReader> reader;
   ThreadPool* pool = nullptr;
-  size_t staging_experts = 1;
+  size_t group_experts = 1;     // read at once; the staging memory holds two groups
   uint64_t staging_stride = 0;  // of one expert
   uint64_t reader_bytes = 0;    // the reader's own buffers, at most
   std::vector<std::byte> staging;
@@ -96,7 +98,19 @@ struct CheckpointExperts::State {
 
   void AddRequests(size_t layer, uint32_t expert, std::byte* staged);
   Status PackOne(size_t layer, std::byte* staged, void* out) const;
-  Status ReadGroup(std::span<const ft_expert_read> reads);
+  std::span<const ft_expert_read> TakeGroup(std::span<const ft_expert_read>* reads) const;
+  Status ReadGroup(std::span<const ft_expert_read> reads, size_t half);
+  Status PackAndRead(std::span<const ft_expert_read> group,
+                     std::span<const ft_expert_read> next,
+                     size_t half);
+
+  size_t LayerOf(const ft_expert_read& read) const {
+    return static_cast<size_t>(model.LayerIndex(static_cast<int>(read.layer_id)));
+  }
+
+  std::byte* StagedAt(size_t half, size_t index) {
+    return staging.data() + (half * group_experts + index) * staging_stride;
+  }
 };
 
 CheckpointExperts::CheckpointExperts(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -110,7 +124,6 @@ Result<std::unique_ptr<CheckpointExperts>> CheckpointExperts::Create(
     const CheckpointExpertsOptions& options) {
   auto state = std::make_unique<State>();
   state->pool = options.pool;
-  state->staging_experts = static_cast<size_t>(std::clamp(options.staging_experts, 1, 256));
   size_t most_parts = 0;
   uint64_t largest_part = 4096;
   for (const MoeLayerSpec& spec : layers) {
@@ -131,8 +144,11 @@ Result<std::unique_ptr<CheckpointExperts>> CheckpointExperts::Create(
     state->places.push_back(std::move(places));
     state->layouts.push_back(std::move(layout));
   }
-  state->staging.resize(state->staging_experts * state->staging_stride);
-  state->requests.reserve(state->staging_experts * most_parts);
+  const uint64_t most_experts = kMaxStagingBytes / std::max<uint64_t>(state->staging_stride, 1);
+  const auto wanted = static_cast<uint64_t>(std::clamp(options.staging_experts, 2, 256));
+  state->group_experts = std::max<size_t>(std::min(wanted, most_experts) / 2, 1);
+  state->staging.resize(2 * state->group_experts * state->staging_stride);
+  state->requests.reserve(state->group_experts * most_parts);
   BatchReaderOptions reader_options;
   reader_options.depth = kReadDepth;
   reader_options.allow_direct = options.allow_direct;
@@ -175,11 +191,20 @@ const char* CheckpointExperts::read_mode() const {
   return state_->reader->mode();
 }
 
+// Groups take turns in the two halves of the staging memory: while one is packed, one worker reads
+// the next.
 Status CheckpointExperts::Read(std::span<const ft_expert_read> reads) {
-  while (!reads.empty()) {
-    const size_t count = std::min(reads.size(), state_->staging_experts);
-    FT_RETURN_IF_ERROR(state_->ReadGroup(reads.first(count)));
-    reads = reads.subspan(count);
+  State& state = *state_;
+  size_t half = 0;
+  std::span<const ft_expert_read> group = state.TakeGroup(&reads);
+  if (!group.empty()) {
+    FT_RETURN_IF_ERROR(state.ReadGroup(group, half));
+  }
+  while (!group.empty()) {
+    const std::span<const ft_expert_read> next = state.TakeGroup(&reads);
+    FT_RETURN_IF_ERROR(state.PackAndRead(group, next, half));
+    group = next;
+    half = 1 - half;
   }
   return Status();
 }
@@ -238,31 +263,48 @@ Status CheckpointExperts::State::PackOne(size_t layer, std::byte* staged, void* 
   return model.codec_of_layer(places[layer].layer_id).Pack(parts, out);
 }
 
-Status CheckpointExperts::State::ReadGroup(std::span<const ft_expert_read> reads) {
+std::span<const ft_expert_read> CheckpointExperts::State::TakeGroup(
+    std::span<const ft_expert_read>* reads) const {
+  const auto group = reads->first(std::min(reads->size(), group_experts));
+  *reads = reads->subspan(group.size());
+  return group;
+}
+
+Status CheckpointExperts::State::ReadGroup(std::span<const ft_expert_read> reads, size_t half) {
   requests.clear();
   for (size_t i = 0; i < reads.size(); ++i) {
-    const auto layer = static_cast<size_t>(model.LayerIndex(static_cast<int>(reads[i].layer_id)));
-    AddRequests(layer, reads[i].expert_id, staging.data() + i * staging_stride);
+    AddRequests(LayerOf(reads[i]), reads[i].expert_id, StagedAt(half, i));
   }
-  FT_RETURN_IF_ERROR(reader->Read(requests));
+  return reader->Read(requests);
+}
+
+Status CheckpointExperts::State::PackAndRead(std::span<const ft_expert_read> group,
+                                             std::span<const ft_expert_read> next,
+                                             size_t half) {
+  const uint64_t num_reads = next.empty() ? 0 : 1;  // item 0, so that it starts first
   std::atomic<bool> has_failed{false};
-  Status failure;
-  const auto pack = [&](uint32_t /*worker*/, uint64_t begin, uint64_t end) {
-    for (uint64_t i = begin; i < end; ++i) {
-      const auto layer = static_cast<size_t>(model.LayerIndex(static_cast<int>(reads[i].layer_id)));
-      Status status = PackOne(layer, staging.data() + i * staging_stride, reads[i].dst);
+  Status read_status;
+  Status pack_status;
+  const auto run = [&](uint32_t /*worker*/, uint64_t begin, uint64_t end) {
+    for (uint64_t item = begin; item < end; ++item) {
+      if (item < num_reads) {
+        read_status = ReadGroup(next, 1 - half);
+        continue;
+      }
+      const ft_expert_read& read = group[item - num_reads];
+      Status status = PackOne(LayerOf(read), StagedAt(half, item - num_reads), read.dst);
       if (!status.ok() && !has_failed.exchange(true)) {
-        failure = status.WithContext(
-            fmt::format("expert {} of layer {}", reads[i].expert_id, reads[i].layer_id));
+        pack_status =
+            status.WithContext(fmt::format("expert {} of layer {}", read.expert_id, read.layer_id));
       }
     }
   };
   if (pool != nullptr) {
-    pool->ParallelFor(reads.size(), 1, pack);
+    pool->ParallelFor(group.size() + num_reads, 1, run);
   } else {
-    pack(0, 0, reads.size());
+    run(0, 0, group.size() + num_reads);
   }
-  return failure;
+  return pack_status.ok() ? read_status : pack_status;
 }
 
 }  // namespace ft

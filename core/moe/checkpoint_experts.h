@@ -18,7 +18,7 @@ namespace ft {
 
 struct CheckpointExpertsOptions {
   ThreadPool* pool = nullptr;  ///< packs; null: the calling thread does
-  int staging_experts = 8;     ///< experts read at once, >= 1
+  int staging_experts = 16;    ///< held as stored on their way, half of them read at once; >= 2
   bool allow_direct = true;    ///< false: through the page cache
   bool allow_io_uring = true;
 };
