@@ -126,7 +126,7 @@ CommandOutput PluginsList(const PluginCommandOptions& options) {
 
 CommandOutput PluginsInfo(const PluginCommandOptions& options, const std::string& what) {
   if (what.empty()) {
-    return Fail("info", InvalidArgument("ft plugins info wants a name, id or file"), options.json);
+    return Fail("info", InvalidArgument("plugins info wants a name, id or file"), options.json);
   }
   PluginHost host = HostFor(options, what);
   if (const Status status = host.Discover(); !status.ok()) {
@@ -222,19 +222,18 @@ CommandOutput PluginsCommand(const PluginHostOptions& host, const std::vector<st
   const std::string verb = words.empty() ? "" : words[0];
   const std::string what = words.size() > 1 ? words[1] : "";
   if (std::find(kLaterVerbs.begin(), kLaterVerbs.end(), verb) != kLaterVerbs.end()) {
-    return Fail(
-        verb,
-        InvalidArgument("ft plugins {}: this ft does not have it yet; there are list, info, "
-                        "check, dirs",
-                        verb),
-        options.json);
+    return Fail(verb,
+                InvalidArgument("plugins {}: this ft does not have it yet; there are list, info, "
+                                "check, dirs",
+                                verb),
+                options.json);
   }
   if (!unknown.empty()) {
-    return Fail(verb, InvalidArgument("ft plugins {}: unknown option {}", verb, unknown),
+    return Fail(verb, InvalidArgument("plugins {}: unknown option {}", verb, unknown),
                 options.json);
   }
   if (words.size() > 2 || (words.size() > 1 && (verb == "list" || verb == "dirs"))) {
-    return Fail(verb, InvalidArgument("ft plugins {}: too many words: {}", verb, words.back()),
+    return Fail(verb, InvalidArgument("plugins {}: too many words: {}", verb, words.back()),
                 options.json);
   }
   if (verb == "list") {

@@ -18,6 +18,7 @@
 #include "core/base/log.h"
 #include "core/plugin_host/elf_file.h"
 #include "core/plugin_host/load.h"
+#include "core/plugin_host/plugin_commands.h"
 #include "core/plugin_host/probe.h"
 #include "core/plugin_host/registration.h"
 #include "core/plugin_host/requirements.h"
@@ -103,11 +104,16 @@ bool Describe(std::string_view content, PluginRecord* record, Manifest* manifest
   return true;
 }
 
+// A plugin that was asked for by name fails with all that is known: what was looked at, and the
+// cure.
 Status ToStatus(const PluginRecord& record) {
-  const std::string text = fmt::format(
+  std::string text = fmt::format(
       "plugin {} ({}): {}; see: ft plugins check {}",
       record.name.empty() ? BaseName(record.path) : record.name, record.path, record.Reason(),
       record.source == PluginSource::kFlag || record.name.empty() ? record.path : record.name);
+  if (record.failed_step() == nullptr) {
+    text += "\n" + PluginToText(record);
+  }
   switch (record.exit_code()) {
     case 4:
       return PermissionDenied("{}", text);
@@ -359,7 +365,7 @@ Status PluginHost::LoadAll(const PluginRegistries& registries) {
       return status;
     }
     if (!status.ok()) {
-      FT_LOG(kWarning, "left out: {}", status.message());
+      FT_LOG(kWarning, "left out: {}", status.message().substr(0, status.message().find('\n')));
     }
   }
   return Status();
