@@ -1,5 +1,5 @@
-// Decoder of MXFP4 panels for panel_kernel_inl.h: blocks of 32 columns, each two of e2m1_inl.h, and
-// behind all codes of the panel one E8M0 scale per block and row, 8 rows side by side.
+// Decoder of MXFP4 panels for panel_kernel_inl.h: blocks of 32 columns, each two of e2m1_inl.h and
+// the E8M0 scales of its 8 rows behind them.
 #pragma once
 
 #include "core/quant/kernels/e2m1_inl.h"
@@ -10,22 +10,21 @@ namespace {
 
 struct Mxfp4Decoder {
   static constexpr int kBlockCols = 32;
-  static constexpr int kBlockBytes = 2 * kE2m1SubBytes;
-  static constexpr float kUnit = 0.5F;  // the codes are doubled
+  static constexpr int kBlockBytes = 2 * kE2m1SubBytes + 8;
+  static constexpr float kUnit = 1.0F;
   static constexpr bool kHasScale = true;
 
-  Mxfp4Decoder(const PanelRef& panel, int64_t cols) {
+  Mxfp4Decoder(const PanelRef& panel, int64_t /*cols*/) {
     PackedHeader header;
     __builtin_memcpy(&header, panel.matrix, sizeof(header));
     codes = panel.matrix + sizeof(header) + panel.index * header.panel_bytes;
-    scales = codes + cols / 16 * kE2m1SubBytes;
   }
 
   // 2^(code − 127): the code is a float's exponent, but for 0 (a subnormal) and 255 (NaN), which
   // both want the top bit of the mantissa.
   FT_ALWAYS_INLINE V8 Scale(int64_t block) const {
     using U8 = uint32_t __attribute__((vector_size(32), may_alias));
-    const uint8_t* from = scales + block * 8;
+    const uint8_t* from = codes + block * kBlockBytes + 2 * kE2m1SubBytes;
 #if defined(__AVX2__)
     const auto code = reinterpret_cast<U8>(
         _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
@@ -41,12 +40,11 @@ struct Mxfp4Decoder {
 
   template <class Sink>
   FT_ALWAYS_INLINE void Block(int64_t block, Sink&& sink) const {
-    E2m1Sub(codes + 2 * block * kE2m1SubBytes, 0, sink);
-    E2m1Sub(codes + (2 * block + 1) * kE2m1SubBytes, 16, sink);
+    E2m1Sub(codes + block * kBlockBytes, 0, sink);
+    E2m1Sub(codes + block * kBlockBytes + kE2m1SubBytes, 16, sink);
   }
 
   const uint8_t* codes;
-  const uint8_t* scales;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Four-bit codes with a scale byte per block of columns, to and from panels: the layout that
-// e2m1_inl.h reads. NVFP4 and MXFP4 share it. Plain loops, no kernels.
+// e2m1_inl.h reads. NVFP4 and MXFP4 share it. A block is its codes, then 8 scale bytes, one per row:
+// one stream of memory. Plain loops, no kernels.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace ft::kernels {
 
-/// Bytes of a panel: 4 bits per code, one scale byte per row and block. cols % 16 == 0.
+/// Bytes of a panel, rounded up to 64. cols % block_cols == 0, block_cols % 16 == 0.
 int64_t E2m1PanelBytes(int64_t cols, int64_t block_cols);
 
 /// `codes` [rows, cols/2], the even column in the low nibble; `scales` [rows, cols/block_cols].

@@ -4,7 +4,7 @@
 //
 // A format brings a Decoder:
 //   static constexpr int kBlockCols;    16 or 32
-//   static constexpr int kBlockBytes;   of codes; a multiple of 64
+//   static constexpr int kBlockBytes;   from one block's codes to the next
 //   const uint8_t* codes;               of the panel
 //   static constexpr float kUnit;       what the sums are multiplied with at the end (power of two)
 //   Decoder(const PanelRef&, int64_t cols);
