@@ -1,7 +1,8 @@
-// Four-bit codes in panels (panel.h), decoded as bf16 words by two byte shuffles. 16 columns × 8 rows
-// are 64 bytes: byte 32·h + 16·(row / 4) + 8·(j / 2) + 2·(row % 4) + j % 2 holds column 4·h + j in its
-// low nibble and column 8 + 4·h + j in its high one (h < 2, j < 4). So after the shuffles, unpacking
-// high and low bytes leaves the even and the odd column of 8 rows in the halves of 8 dwords.
+// Four-bit codes in panels (panel.h), decoded as bf16 words by two byte shuffles. 16 columns × 8
+// rows are 64 bytes: byte 32·h + 16·(row / 4) + 8·(j / 2) + 2·(row % 4) + j % 2 holds column 4·h +
+// j in its low nibble and column 8 + 4·h + j in its high one (h < 2, j < 4). So after the shuffles,
+// unpacking high and low bytes leaves the even and the odd column of 8 rows in the halves of 8
+// dwords.
 #pragma once
 
 #include "core/quant/kernels/panel_kernel_inl.h"
@@ -19,9 +20,9 @@ inline FT_ALWAYS_INLINE void E2m1Columns(__m256i codes, int k, Sink&& sink) {
   const __m256i high_bytes = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, 0x3F, 0x3F, 0x3F, 0x40, 0x40, 0x40, 0x40,  //
                     -0x80, -0x41, -0x41, -0x41, -0x40, -0x40, -0x40, -0x40));
-  const __m256i low_bytes = _mm256_broadcastsi128_si256(
-      _mm_setr_epi8(0, 0, -0x80, -0x40, 0, 0x40, -0x80, -0x40,  //
-                    0, 0, -0x80, -0x40, 0, 0x40, -0x80, -0x40));
+  const __m256i low_bytes =
+      _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 0, -0x80, -0x40, 0, 0x40, -0x80, -0x40,  //
+                                                0, 0, -0x80, -0x40, 0, 0x40, -0x80, -0x40));
   const __m256i odd = _mm256_set1_epi32(-0x10000);
   const __m256i high = _mm256_shuffle_epi8(high_bytes, codes);
   const __m256i low = _mm256_shuffle_epi8(low_bytes, codes);
@@ -46,8 +47,8 @@ inline FT_ALWAYS_INLINE void E2m1Sub(const uint8_t* codes, int k0, Sink&& sink) 
   E2m1Columns(_mm256_and_si256(_mm256_srli_epi16(b, 4), low_nibbles), k0 + 12, sink);
 }
 #else
-constexpr float kE2m1Values[16] = {0,    0.5F,  1,  1.5F,  2,  3,  4,  6,
-                                   0,    -0.5F, -1, -1.5F, -2, -3, -4, -6};
+constexpr float kE2m1Values[16] = {0, 0.5F,  1,  1.5F,  2,  3,  4,  6,
+                                   0, -0.5F, -1, -1.5F, -2, -3, -4, -6};
 
 template <class Sink>
 inline FT_ALWAYS_INLINE void E2m1Sub(const uint8_t* codes, int k0, Sink&& sink) {

@@ -32,8 +32,12 @@ int64_t E2m1PanelBytes(int64_t cols, int64_t block_cols) {
   return RoundUp(cols / block_cols * BlockBytes(block_cols), kPackedAlign);
 }
 
-void PackE2m1(int64_t rows, int64_t cols, int64_t block_cols, const uint8_t* codes,
-              const uint8_t* scales, uint8_t* out) {
+void PackE2m1(int64_t rows,
+              int64_t cols,
+              int64_t block_cols,
+              const uint8_t* codes,
+              const uint8_t* scales,
+              uint8_t* out) {
   const int64_t panel_bytes = E2m1PanelBytes(cols, block_cols);
   for (int64_t row = 0; row < rows; ++row) {
     uint8_t* panel = out + sizeof(PackedHeader) + row / kPanelRows * panel_bytes;
@@ -51,8 +55,7 @@ void PackE2m1(int64_t rows, int64_t cols, int64_t block_cols, const uint8_t* cod
   }
 }
 
-E2m1Code E2m1At(const uint8_t* matrix, int64_t row, int64_t col, int64_t cols,
-                int64_t block_cols) {
+E2m1Code E2m1At(const uint8_t* matrix, int64_t row, int64_t col, int64_t cols, int64_t block_cols) {
   const uint8_t* panel =
       matrix + sizeof(PackedHeader) + row / kPanelRows * E2m1PanelBytes(cols, block_cols);
   const Place place = PlaceOf(row % kPanelRows, col, block_cols);

@@ -1,6 +1,6 @@
 // Four-bit codes with a scale byte per block of columns, to and from panels: the layout that
-// e2m1_inl.h reads. NVFP4 and MXFP4 share it. A block is its codes, then 8 scale bytes, one per row:
-// one stream of memory. Plain loops, no kernels.
+// e2m1_inl.h reads. NVFP4 and MXFP4 share it. A block is its codes, then 8 scale bytes, one per
+// row: one stream of memory. Plain loops, no kernels.
 #pragma once
 
 #include <cstdint>
