@@ -1,10 +1,14 @@
 // Every golden checkpoint: logits as transformers has them, greedy continuations equal, and the
 // same bits whatever the chunk, the page size and the place of the experts.
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
+#include "core/base/file.h"
+#include "core/json/parse.h"
 #include "core/plugin_host/plugin_host.h"
 #include "tests/golden/model_fixture.h"
 
@@ -39,6 +43,40 @@ TEST_P(ModelGoldenTest, AgreesWithTransformersInExactCompute) {
   const double largest = LargestOf(golden.logits);
   EXPECT_LE(LargestDifference(result.logits, golden.logits), 1e-4 * largest);
   EXPECT_EQ(result.greedy, golden.greedy);
+}
+
+// Half of the rows differ by less than this share of the row's largest logit.
+double MedianRowDifference(const std::vector<float>& got, const Golden& golden) {
+  const auto vocab = static_cast<size_t>(golden.vocab_size);
+  std::vector<double> rows;
+  for (size_t at = 0; at < golden.logits.size(); at += vocab) {
+    double largest = 0;
+    double difference = 0;
+    for (size_t i = at; i < at + vocab; ++i) {
+      largest = std::max(largest, std::abs(static_cast<double>(golden.logits[i])));
+      difference = std::max(difference, std::abs(static_cast<double>(got[i]) -
+                                                 static_cast<double>(golden.logits[i])));
+    }
+    rows.push_back(difference / largest);
+  }
+  std::nth_element(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(rows.size() / 2),
+                   rows.end());
+  return rows[rows.size() / 2];
+}
+
+TEST_P(ModelGoldenTest, ServesNoWorseThanTransformersDoesInBf16) {
+  const auto facts = json::Parse(*ReadWholeFile(GetParam() + "/golden.json", 1 << 20));
+  ASSERT_TRUE(facts.ok()) << facts.status().message();
+  const json::Value* median = facts->Find("bf16_median_row_differs_by");
+  // Where it was not recorded: what the recorded ones have at least.
+  const double bound = median != nullptr ? *median->ToDouble() : 0.009;
+  const Golden golden = ReadGolden(GetParam());
+  const LogitsResult result =
+      Evaluate(OptionsFor(GetParam()), golden, {.compute_mode = FT_COMPUTE_SERVED});
+  ASSERT_EQ(result.logits.size(), golden.logits.size());
+  const double got = MedianRowDifference(result.logits, golden);
+  RecordProperty("median_row_difference", std::to_string(got));
+  EXPECT_LE(got, bound);
 }
 
 TEST_P(ModelGoldenTest, GivesTheSameBitsWhereverTheExpertsAre) {
