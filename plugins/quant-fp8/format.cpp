@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/quant/float_formats.h"
+#include "core/quant/kernels/interleave.h"
 #include "core/quant/kernels/isa.h"
 #include "core/quant/kernels/part_match.h"
 #include "core/quant/kernels/weight_format.h"
@@ -111,15 +112,12 @@ void Pack(
   if (kScaling == Scaling::kTensor) {
     header->global_scale = ScaleAt(*scales, 0);
   }
-  const auto* from = static_cast<const uint8_t*>(weight->data);
-  for (int64_t row = 0; row < rows; ++row) {
-    uint8_t* panel = out + sizeof(PackedHeader) + row / kPanelRows * header->panel_bytes;
-    for (int64_t col = 0; col < cols; ++col) {
-      panel[OffsetInPanel(row % kPanelRows, col)] = *from++;
-    }
-    if (row % kPanelRows == 0) {
-      PackScales<kScaling>(row, rows, cols, *scales, panel + CodeBytes(cols));
-    }
+  uint8_t* panels = out + sizeof(PackedHeader);
+  kernels::InterleaveRows<2>(rows, cols, static_cast<const uint8_t*>(weight->data),
+                             header->panel_bytes, panels);
+  for (int64_t row = 0; row < rows; row += kPanelRows) {
+    PackScales<kScaling>(row, rows, cols, *scales,
+                         panels + row / kPanelRows * header->panel_bytes + CodeBytes(cols));
   }
 }
 

@@ -1,5 +1,5 @@
-// The quantized matrices of real checkpoints' shape in ../shared/golden: recognised, packed, decoded
-// to what core/quant/dequantize.h says, and multiplied within the bound.
+// The quantized matrices of real checkpoints' shape in ../shared/golden: recognised, packed,
+// decoded to what core/quant/dequantize.h says, and multiplied within the bound.
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -44,13 +44,13 @@ std::vector<float> Meaning(const Parts& parts, int64_t rows, int64_t cols) {
     DequantizeMxfp4({blocks->bytes.data(), Find(parts, "_scales")->bytes.data(), rows, cols},
                     out.data());
   } else if (const SamplePart* global = Find(parts, ".weight_global_scale"); global != nullptr) {
-    DequantizeNvfp4({packed->bytes.data(), scale->bytes.data(), FloatsOf(*global)[0], true, rows,
-                     cols},
-                    out.data());
+    DequantizeNvfp4(
+        {packed->bytes.data(), scale->bytes.data(), FloatsOf(*global)[0], true, rows, cols},
+        out.data());
   } else if (const SamplePart* factor = Find(parts, ".weight_scale_2"); factor != nullptr) {
-    DequantizeNvfp4({weight->bytes.data(), scale->bytes.data(), FloatsOf(*factor)[0], false, rows,
-                     cols},
-                    out.data());
+    DequantizeNvfp4(
+        {weight->bytes.data(), scale->bytes.data(), FloatsOf(*factor)[0], false, rows, cols},
+        out.data());
   } else if (packed != nullptr) {
     DequantizeMxfp4({packed->bytes.data(), scale->bytes.data(), rows, cols}, out.data());
   } else if (const SamplePart* inverse = Find(parts, ".weight_scale_inv"); inverse != nullptr) {
@@ -80,8 +80,7 @@ void CheckMatrix(const std::string& name, const Parts& parts, std::map<std::stri
   const std::vector<float> want = Meaning(parts, sample.rows, sample.cols);
   const auto packed = PackSample(quantization, sample);
   std::vector<float> got(want.size());
-  ASSERT_TRUE(
-      quantization.Dequantize(0, sample.rows, sample.cols, packed.data(), got.data()).ok());
+  ASSERT_TRUE(quantization.Dequantize(0, sample.rows, sample.cols, packed.data(), got.data()).ok());
   ASSERT_EQ(got, want) << name << " as " << quantization.format();
 
   std::mt19937 random(9);
@@ -141,9 +140,9 @@ void CheckModel(const fs::path& folder, std::map<std::string, int>* seen) {
     for (size_t e = 0; e < num_experts; ++e) {
       const auto first = part.bytes.begin() + static_cast<std::ptrdiff_t>(e * bytes);
       matrices[name + std::to_string(e)].emplace(
-          suffix, SamplePart{suffix, part.dtype, Shape(part.shape.begin() + 1, part.shape.end()),
-                             std::vector<uint8_t>(first, first + static_cast<std::ptrdiff_t>(
-                                                                     bytes))});
+          suffix,
+          SamplePart{suffix, part.dtype, Shape(part.shape.begin() + 1, part.shape.end()),
+                     std::vector<uint8_t>(first, first + static_cast<std::ptrdiff_t>(bytes))});
     }
   }
   for (const auto& [name, parts] : matrices) {

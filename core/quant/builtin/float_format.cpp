@@ -4,6 +4,7 @@
 
 #include "core/quant/builtin/float_kernels.h"
 #include "core/quant/float_formats.h"
+#include "core/quant/kernels/interleave.h"
 #include "core/quant/kernels/isa.h"
 #include "core/quant/kernels/part_match.h"
 #include "core/quant/kernels/weight_format.h"
@@ -65,16 +66,11 @@ ft_code CheckParts(int64_t rows, int64_t cols, const ft_matrix_parts& in, ft_err
 template <uint16_t kDtype>
 void PackFloat(
     int64_t rows, int64_t cols, const ft_matrix_parts& in, PackedHeader* header, uint8_t* out) {
-  const ft_tensor* part = kernels::RoleOf(in, 0);
-  const auto* from = static_cast<const uint8_t*>(part->data);
-  constexpr auto kBytes = static_cast<size_t>(kElementBytes<kDtype>);
-  for (int64_t row = 0; row < rows; ++row) {
-    uint8_t* panel = out + sizeof(PackedHeader) + (row / kernels::kPanelRows) * header->panel_bytes;
-    for (int64_t col = 0; col < cols; ++col) {
-      std::memcpy(panel + OffsetInPanel<kDtype>(row % kernels::kPanelRows, col), from, kBytes);
-      from += kBytes;
-    }
-  }
+  // Two columns of bf16 make a unit.
+  constexpr size_t kUnitBytes = kDtype == FT_DTYPE_F16 ? 2 : 4;
+  kernels::InterleaveRows<kUnitBytes>(rows, cols * kElementBytes<kDtype>,
+                                      static_cast<const uint8_t*>(kernels::RoleOf(in, 0)->data),
+                                      header->panel_bytes, out + sizeof(PackedHeader));
 }
 
 template <uint16_t kDtype>

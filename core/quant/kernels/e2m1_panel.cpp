@@ -32,6 +32,23 @@ int64_t E2m1PanelBytes(int64_t cols, int64_t block_cols) {
   return RoundUp(cols / block_cols * BlockBytes(block_cols), kPackedAlign);
 }
 
+namespace {
+
+// 16 codes of one row (8 bytes, neighbours in a byte) to their places in 64 bytes: column k and
+// column k + 8 share a byte there.
+void PackSub(const uint8_t* from, int64_t row, uint8_t* to) {
+  uint8_t* lane = to + row / 4 * 16 + row % 4 * 2;
+  for (int pair = 0; pair < 4; ++pair) {
+    const uint32_t low = from[pair];
+    const uint32_t high = from[pair + 4];
+    uint8_t* place = lane + (pair & 2) * 16 + (pair & 1) * 8;
+    place[0] = static_cast<uint8_t>((low & 0xFU) | (high << 4U));
+    place[1] = static_cast<uint8_t>((low >> 4U) | (high & 0xF0U));
+  }
+}
+
+}  // namespace
+
 void PackE2m1(int64_t rows,
               int64_t cols,
               int64_t block_cols,
@@ -39,18 +56,17 @@ void PackE2m1(int64_t rows,
               const uint8_t* scales,
               uint8_t* out) {
   const int64_t panel_bytes = E2m1PanelBytes(cols, block_cols);
+  const int64_t num_blocks = cols / block_cols;
   for (int64_t row = 0; row < rows; ++row) {
-    uint8_t* panel = out + sizeof(PackedHeader) + row / kPanelRows * panel_bytes;
-    const uint8_t* row_codes = codes + row * cols / 2;
-    const uint8_t* row_scales = scales + row * (cols / block_cols);
-    for (int64_t col = 0; col < cols; ++col) {
-      const Place place = PlaceOf(row % kPanelRows, col, block_cols);
-      const uint32_t code = row_codes[col / 2] >> (col % 2 * 4) & 0xFU;
-      panel[place.code_byte] =
-          static_cast<uint8_t>(panel[place.code_byte] | (code << place.code_shift));
-      if (col % block_cols == 0) {
-        panel[place.scale_byte] = row_scales[col / block_cols];
+    uint8_t* block = out + sizeof(PackedHeader) + row / kPanelRows * panel_bytes;
+    const int64_t lane = row % kPanelRows;
+    for (int64_t i = 0; i < num_blocks; ++i) {
+      for (int64_t col = 0; col < block_cols; col += kSubCols) {
+        PackSub(codes, lane, block + col / kSubCols * kSubBytes);
+        codes += kSubCols / 2;
       }
+      block += BlockBytes(block_cols);
+      block[lane - kPanelRows] = *scales++;
     }
   }
 }
