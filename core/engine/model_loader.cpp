@@ -97,7 +97,8 @@ class ModelLoading {
 
  private:
   Status CheckWeights();
-  Status ChooseBackend();
+  Status ChooseBackend(uint64_t limit);
+  std::string Numbers(uint64_t limit) const;
   Status PlanExperts(uint64_t limit);
   Result<uint64_t> BytesBesideSlots();
   Status ReadExperts();
@@ -109,6 +110,11 @@ class ModelLoading {
   void Choose(std::string what, std::string value, std::string reason) {
     FT_LOG(kInfo, "{}: {} ({})", what, value, reason);
     loaded_.choices.push_back({std::move(what), std::move(value), std::move(reason)});
+  }
+
+  bool WantsSlots() const {
+    const ExpertCacheRequest& request = options_.expert_cache;
+    return request.num_slots || request.rate || request.mem_bytes;
   }
 
   uint64_t DenseBytes() const {
@@ -206,6 +212,25 @@ Result<uint64_t> ModelLoading::BytesBesideSlots() {
   return plan.staging_bytes + plan.host_bytes + plan.core_bytes;
 }
 
+std::string ModelLoading::Numbers(uint64_t limit) const {
+  return fmt::format("{} of experts, {} of other weights, {} of memory",
+                     HumanBytes(state_.experts->model().total_expert_bytes()),
+                     HumanBytes(DenseBytes()),
+                     limit == 0 ? "an unknown amount" : HumanBytes(limit));
+}
+
+Status ModelLoading::ChooseBackend(uint64_t limit) {
+  std::string name = Named(options_.moe_backend);
+  std::string reason = "asked for";
+  if (name == "auto") {
+    name = FitsWithBanks(limit) && !WantsSlots() ? "resident" : "offload";
+    reason = WantsSlots() ? "a size of the expert cache was given" : Numbers(limit);
+  }
+  FT_ASSIGN_OR_RETURN(state_.component, options_.moe_backends->Get(name));
+  Choose("moe_backend", name, reason);
+  return {};
+}
+
 Status ModelLoading::PlanExperts(uint64_t limit) {
   CheckpointExpertsOptions source;
   source.pool = state_.pool.get();
@@ -214,15 +239,7 @@ Status ModelLoading::PlanExperts(uint64_t limit) {
                       CheckpointExperts::Create(state_.index.get(), options_.quantizations,
                                                 state_.builder->moe_layers(), source));
   const MoeModel& experts = state_.experts->model();
-  const bool fits = FitsWithBanks(limit);
-  const std::string numbers = fmt::format(
-      "{} of experts, {} of other weights, {} of memory", HumanBytes(experts.total_expert_bytes()),
-      HumanBytes(DenseBytes()), limit == 0 ? "an unknown amount" : HumanBytes(limit));
-  const std::string name = options_.moe_backend == "auto" ? (fits ? "resident" : "offload")
-                                                          : Named(options_.moe_backend);
-  FT_ASSIGN_OR_RETURN(state_.component, options_.moe_backends->Get(name));
-  Choose("moe_backend", name, options_.moe_backend == "auto" ? numbers : "asked for");
-
+  FT_RETURN_IF_ERROR(ChooseBackend(limit));
   std::vector<ExpertKindCount> kinds;
   for (int kind = 0; kind < experts.num_kinds(); ++kind) {
     kinds.push_back({experts.num_experts_of_kind(kind), experts.kind(kind).expert_bytes()});
@@ -244,8 +261,15 @@ Status ModelLoading::PlanExperts(uint64_t limit) {
                       ResolveExpertCache(options_.expert_cache, kinds, room));
   backend.bytes_by_kind = budget.bytes_by_kind;
   // Beside a device with its own memory, banks in host memory serve misses where they fit.
-  const bool would_use_banks = is_device_apart && fits;
+  const bool would_use_banks = is_device_apart && FitsWithBanks(limit);
   FT_ASSIGN_OR_RETURN(state_.plan, MoeBackend::Plan(*state_.component, backend, would_use_banks));
+  if (WantsSlots() && state_.plan.num_slots == 0) {
+    return InvalidArgument(
+        "moe backend {} keeps all experts in memory: a size of the expert cache (--moe-cache-*) "
+        "has "
+        "no meaning with it; leave it out, or use --moe-backend offload",
+        state_.component->name);
+  }
   const bool has_banks = state_.plan.needs_banks || would_use_banks;
   const uint64_t bank_bytes = has_banks ? experts.total_expert_bytes() : 0;
   const uint64_t slots_in_host = is_device_apart ? 0 : state_.plan.slot_bytes;
@@ -255,7 +279,7 @@ Status ModelLoading::PlanExperts(uint64_t limit) {
     return ResourceExhausted(
         "{}: with moe backend {} it takes {} ({}); use --moe-backend offload, or fewer slots "
         "(--moe-cache-mem)",
-        options_.dir, name, HumanBytes(needed), numbers);
+        options_.dir, state_.component->name, HumanBytes(needed), Numbers(limit));
   }
   if (state_.plan.num_slots > 0) {
     Choose("expert_cache",

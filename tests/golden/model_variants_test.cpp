@@ -67,6 +67,20 @@ TEST(ModelVariantsTest, ReadsExpertsThatAreStoredFused) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(ModelVariantsTest, HonoursOrRefusesASizeOfTheExpertCache) {
+  LoadOptions load = OptionsFor(kPlain);
+  load.expert_cache.num_slots = 4;
+  auto loaded = LoadModel(load);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  bool is_offload = false;
+  for (const Choice& choice : loaded->choices) {
+    is_offload |= choice.what == "moe_backend" && choice.value == "offload";
+  }
+  EXPECT_TRUE(is_offload);
+  load.moe_backend = "resident";
+  EXPECT_EQ(LoadModel(load).status().code(), StatusCode::kInvalidArgument);
+}
+
 // One sequence of a batch: its ids, how many are done, and where its pages are.
 struct Running {
   std::vector<int32_t> ids;

@@ -1,6 +1,4 @@
 // Inspect and the loader's checks on the small checkpoints of the tree, whole and damaged.
-#include "core/engine/inspect.h"
-
 #include <filesystem>
 #include <fstream>
 
@@ -8,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/checkpoint/safetensors_writer.h"
+#include "core/engine/inspect.h"
 #include "core/json/write.h"
 #include "core/moe/moe_backend.h"
 #include "core/quant/builtin/float_format.h"
