@@ -15,7 +15,9 @@ def chats():
     if not CHATS.exists():
         return []
     lines = [json.loads(line) for line in CHATS.read_text().splitlines() if line]
-    return [line for line in lines if line.get("smallest_margin", 1) >= SMALL_MARGIN]
+    return [
+        line for line in lines if line["as_taught"] and line.get("smallest_margin", 1) >= SMALL_MARGIN
+    ]
 
 
 @pytest.mark.skipif(not CHATS.exists(), reason=f"{CHATS} is absent")
