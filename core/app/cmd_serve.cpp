@@ -1,6 +1,7 @@
 // `ft serve`: refuse or load, then serve until stopped.
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -95,6 +96,11 @@ Status Serve(const Settings& settings, const std::string& model) {
     }
   });
   const Status run_status = server->Run();
+  if (run_status.code() == StatusCode::kCancelled) {
+    // The second Ctrl-C: whoever sends it does not want to wait for a step to end.
+    std::fflush(nullptr);
+    std::_Exit(128 + SIGINT);
+  }
   if (!is_loaded.load()) {
     // Asked to stop while weights are read: nothing is half written, so end without waiting for
     // them.
