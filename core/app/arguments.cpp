@@ -131,6 +131,7 @@ Result<ParsedArguments> ParseFor(const Command& command, std::vector<std::string
     } else {
       options.push_back(app.add_option(names, texts[i])
                             ->type_size(1)
+                            ->allow_extra_args(false)
                             ->expected(1)
                             ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
     }

@@ -1,4 +1,6 @@
 // The table of commands. A new command is one row here and one cmd_*.cpp.
+#include <cstdio>
+
 #include "core/app/command.h"
 #include "core/app/commands.h"
 #include "core/app/serve_options.h"
@@ -78,6 +80,11 @@ std::vector<Command> MakeCommands() {
 }
 
 }  // namespace
+
+int PrintError(const Status& status) {
+  std::fprintf(stderr, "ft: %s\n", status.message().c_str());
+  return ExitCode(status.code());
+}
 
 const std::vector<Command>& AllCommands() {
   static const std::vector<Command> commands = MakeCommands();

@@ -85,11 +85,6 @@ int Run(const std::vector<std::string>& args, const char* program) {
 
 }  // namespace
 
-int PrintError(const Status& status) {
-  std::fprintf(stderr, "ft: %s\n", status.message().c_str());
-  return ExitCode(status.code());
-}
-
 }  // namespace ft::app
 
 int main(int argc, char** argv) {
