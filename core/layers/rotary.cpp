@@ -78,7 +78,8 @@ double LongRopeAttentionFactor(const RopeConfig& config, double positions, doubl
   if (config.attention_factor) {
     return *config.attention_factor;
   }
-  const double factor = config.original_max_positions ? positions / original : config.factor;
+  // A factor that is written wins over the ratio of the lengths.
+  const double factor = config.factor != 1.0 ? config.factor : positions / original;
   return factor <= 1 ? 1.0 : std::sqrt(1 + std::log(factor) / std::log(original));
 }
 

@@ -121,6 +121,9 @@ TEST(RotaryTest, LongRopeChoosesItsFactorsByTheWholeLength) {
   EXPECT_NEAR(At(config, 8, 512, 1, 65).angle[1], Plain(10000, 1, 8) / 8, 1e-6);
   EXPECT_NEAR(At(config, 8, 512, 1, 1).magnitude,
               std::sqrt(1 + std::log(512.0 / 64) / std::log(64.0)), 1e-6);
+  config.factor = 4.0;
+  EXPECT_NEAR(At(config, 8, 512, 1, 1).magnitude, std::sqrt(1 + std::log(4.0) / std::log(64.0)),
+              1e-6);
   config.long_factor.pop_back();
   EXPECT_EQ(Rotary::Create(config, 8, 512).status().code(), StatusCode::kInvalidArgument);
 }

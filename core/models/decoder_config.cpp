@@ -133,6 +133,14 @@ uint32_t ExpertActivation(ops::Activation activation) {
   return 0;
 }
 
+Result<int64_t> ReadWindow(ConfigReader* reader, bool is_on, int64_t otherwise) {
+  const json::Value* raw = reader->Raw("sliding_window");
+  if (!is_on || (raw != nullptr && raw->is_null())) {
+    return int64_t{0};
+  }
+  return reader->DimOr("sliding_window", otherwise);
+}
+
 Result<std::vector<int64_t>> ReadLayerWindows(ConfigReader* reader,
                                               int64_t num_layers,
                                               int64_t window,
@@ -148,6 +156,10 @@ Result<std::vector<int64_t>> ReadLayerWindows(ConfigReader* reader,
     if (types.empty()) {
       windows[i] = static_cast<int64_t>(i) >= first ? window : 0;
     } else if (types[i] == "sliding_attention") {
+      if (window == 0) {
+        return Unimplemented("{}: layer_types[{}] is \"sliding_attention\", but no window is on",
+                             reader->where(), i);
+      }
       windows[i] = window;
     } else if (types[i] != "full_attention") {
       return Unimplemented(

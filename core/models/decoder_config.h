@@ -43,9 +43,13 @@ void SetMoeLayer(const ExpertsConfig& experts, size_t index, DecoderConfig* conf
 /// `hidden_act` as an expert's activation (FT_ACT_*).
 uint32_t ExpertActivation(ops::Activation activation);
 
+/// `sliding_window` where `is_on`, else 0. Absent means `otherwise`, null no window.
+Result<int64_t> ReadWindow(ConfigReader* reader, bool is_on, int64_t otherwise);
+
 /// The window of each layer ([layers], 0 = none) by `layer_types`, or where that is absent by
 /// `window` on the layers from `first` on.
-/// Errors: kInvalidArgument for a list of another length; kUnimplemented for another kind of layer.
+/// Errors: kInvalidArgument for a list of another length; kUnimplemented for another kind of layer,
+/// or a sliding one where `window` is 0.
 Result<std::vector<int64_t>> ReadLayerWindows(ConfigReader* reader,
                                               int64_t num_layers,
                                               int64_t window,

@@ -17,7 +17,8 @@ Result<std::unique_ptr<ModelBuilder>> ReadConfig(const ModelConfig& model) {
     layer.attention.has_output_bias = has_attention_bias;
     layer.mlp.has_bias = has_mlp_bias;
   }
-  const std::vector<int64_t> windows(config.layers.size(), 0);
+  FT_ASSIGN_OR_RETURN(const std::vector<int64_t> windows,
+                      ReadLayerWindows(&reader, config.info.num_layers, 0, 0));
   return FinishDecoder(std::move(config), windows, reader);
 }
 

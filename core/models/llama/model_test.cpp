@@ -48,6 +48,9 @@ TEST(LlamaConfigTest, RefusesWhatChangesNumbersByName) {
                 StatusCode::kUnimplemented, "spiral");
   ExpectRefused(Changed(kBase, R"({"attn_logit_softcapping": 50.0})"), StatusCode::kUnimplemented,
                 "attn_logit_softcapping");
+  ExpectRefused(Changed(kBase, R"({"layer_types": ["full_attention", "full_attention",
+      "sliding_attention"]})"),
+                StatusCode::kUnimplemented, "layer_types[2]");
   ExpectRefused(Changed(kBase, R"({"residual_multiplier": 0.5})"), StatusCode::kUnimplemented,
                 "residual_multiplier");
 }

@@ -15,11 +15,10 @@ Result<std::unique_ptr<ModelBuilder>> ReadConfig(const ModelConfig& model) {
     layer.attention.has_qkv_bias = true;
   }
   FT_ASSIGN_OR_RETURN(const bool has_window, reader.BoolOr("use_sliding_window", false));
-  FT_ASSIGN_OR_RETURN(const int64_t window, reader.DimOr("sliding_window", 4096));
+  FT_ASSIGN_OR_RETURN(const int64_t window, ReadWindow(&reader, has_window, 4096));
   FT_ASSIGN_OR_RETURN(const int64_t first, reader.IntOr("max_window_layers", 28));
-  FT_ASSIGN_OR_RETURN(
-      const std::vector<int64_t> windows,
-      ReadLayerWindows(&reader, config.info.num_layers, has_window ? window : 0, first));
+  FT_ASSIGN_OR_RETURN(const std::vector<int64_t> windows,
+                      ReadLayerWindows(&reader, config.info.num_layers, window, first));
   return FinishDecoder(std::move(config), windows, reader);
 }
 

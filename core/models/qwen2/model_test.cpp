@@ -27,6 +27,9 @@ TEST(Qwen2ConfigTest, LetsLayerTypesWin) {
 
 TEST(Qwen2ConfigTest, HasNoWindowUnlessItIsSwitchedOn) {
   EXPECT_EQ(InfoOf(Changed(kBase, R"({"use_sliding_window": false})")).cache_groups.size(), 1U);
+  EXPECT_EQ(InfoOf(Changed(kBase, R"({"sliding_window": null})")).cache_groups.size(), 1U);
+  const ModelInfo info = InfoOf(Changed(kBase, R"({"sliding_window": "remove"})"));
+  EXPECT_EQ(info.cache_groups[1].window_tokens, 4096);
 }
 
 TEST(Qwen2ConfigTest, RefusesAListOfLayersThatDoesNotFit) {

@@ -67,11 +67,10 @@ Result<std::unique_ptr<ModelBuilder>> ReadConfig(const ModelConfig& model) {
   }
   FT_RETURN_IF_ERROR(ReadExperts(&reader, &config));
   FT_ASSIGN_OR_RETURN(const bool has_window, reader.BoolOr("use_sliding_window", false));
-  FT_ASSIGN_OR_RETURN(const int64_t window, reader.DimOr("sliding_window", 4096));
+  FT_ASSIGN_OR_RETURN(const int64_t window, ReadWindow(&reader, has_window, 4096));
   reader.Ignore({"max_window_layers"});  // not read by this family
-  FT_ASSIGN_OR_RETURN(
-      const std::vector<int64_t> windows,
-      ReadLayerWindows(&reader, config.info.num_layers, has_window ? window : 0, 0));
+  FT_ASSIGN_OR_RETURN(const std::vector<int64_t> windows,
+                      ReadLayerWindows(&reader, config.info.num_layers, window, 0));
   return FinishDecoder(std::move(config), windows, reader);
 }
 
