@@ -64,6 +64,44 @@ void FlushFolderOf(const std::string& path) {
   }
 }
 
+std::string RealPath(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  return error ? path : real.string();
+}
+
+// A device or a pipe is written to: a rename would put a file in its place.
+Status WriteThrough(const std::string& path, std::string_view content) {
+  const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file.is_open()) {
+    return FromErrno(errno, "open", path);
+  }
+  return WriteAll(file.get(), content, path);
+}
+
+Status ReplaceFile(const std::string& path, std::string_view content) {
+  std::string temporary = path + ".XXXXXX";
+  FileDescriptor file(mkostemp(temporary.data(), O_CLOEXEC));
+  if (!file.is_open()) {
+    return FromErrno(errno, "create a file beside", path);
+  }
+  const mode_t mask = umask(0);
+  umask(mask);
+  Status status = WriteAll(file.get(), content, temporary);
+  if (status.ok() && (fchmod(file.get(), 0666U & ~mask) != 0 || fsync(file.get()) != 0)) {
+    status = FromErrno(errno, "flush", temporary);
+  }
+  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
+    status = FromErrno(errno, "replace", path);
+  }
+  if (!status.ok()) {
+    unlink(temporary.c_str());
+    return status;
+  }
+  FlushFolderOf(path);
+  return Status();
+}
+
 }  // namespace
 
 FileDescriptor::~FileDescriptor() {
@@ -133,26 +171,16 @@ Result<std::string> ReadWholeFile(const std::string& path, uint64_t max_bytes) {
 }
 
 Status WriteFileAtomically(const std::string& path, std::string_view content) {
-  std::string temporary = path + ".XXXXXX";
-  FileDescriptor file(mkostemp(temporary.data(), O_CLOEXEC));
-  if (!file.is_open()) {
-    return FromErrno(errno, "create a file beside", path);
+  struct stat info = {};
+  const bool exists = stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) {
+    return InvalidArgument("{}: is a folder; name a file", path);
   }
-  const mode_t mask = umask(0);
-  umask(mask);
-  Status status = WriteAll(file.get(), content, temporary);
-  if (status.ok() && (fchmod(file.get(), 0666U & ~mask) != 0 || fsync(file.get()) != 0)) {
-    status = FromErrno(errno, "flush", temporary);
+  if (exists && !S_ISREG(info.st_mode)) {
+    return WriteThrough(path, content);
   }
-  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
-    status = FromErrno(errno, "replace", path);
-  }
-  if (!status.ok()) {
-    unlink(temporary.c_str());
-    return status;
-  }
-  FlushFolderOf(path);
-  return Status();
+  // A link stays a link: its target is what is replaced.
+  return ReplaceFile(exists ? RealPath(path) : path, content);
 }
 
 MappedFile::~MappedFile() {

@@ -57,7 +57,9 @@ Status ReadExactly(const FileDescriptor& file,
 Result<std::string> ReadWholeFile(const std::string& path, uint64_t max_bytes);
 
 /// Writes a temporary file beside `path`, flushes it to disk and renames it over `path`: readers
-/// see the old content or the new one. Errors: kUnavailable, kPermissionDenied; `path` unchanged.
+/// see the old content or the new one. A link keeps pointing where it does; a device or a pipe is
+/// written to, never replaced. Errors: kUnavailable, kPermissionDenied, kInvalidArgument for a
+/// folder; `path` unchanged.
 Status WriteFileAtomically(const std::string& path, std::string_view content);
 
 /// A whole file mapped read-only. Pages are read when touched. Movable.

@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -72,6 +73,26 @@ TEST_F(FileTest, ReplacesAFileAtomicallyAndLeavesNothingElse) {
   EXPECT_EQ(ReadWholeFile(path, 100).value(), "new");
   EXPECT_EQ(ListFiles(folder_).value(), std::vector<std::string>{"a"});
   EXPECT_EQ(WriteFileAtomically(JoinPath(folder_, "no/such"), "x").code(), StatusCode::kNotFound);
+}
+
+TEST_F(FileTest, WritesToAPipeAndBehindALinkInsteadOfReplacingThem) {
+  const std::string pipe = JoinPath(folder_, "pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const FileDescriptor reader(open(pipe.c_str(), O_RDONLY | O_NONBLOCK));
+  ASSERT_TRUE(WriteFileAtomically(pipe, "new").ok());
+  std::array<char, 8> got = {};
+  EXPECT_EQ(read(reader.get(), got.data(), got.size()), 3);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+
+  const std::string target = Write("target", "old");
+  const std::string link = JoinPath(folder_, "link");
+  std::filesystem::create_symlink("target", link);
+  ASSERT_TRUE(WriteFileAtomically(link, "new").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(ReadWholeFile(target, 10).value(), "new");
+
+  EXPECT_EQ(WriteFileAtomically(folder_, "new").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(ListFiles(folder_).value().size(), 2U);  // and nothing is left over
 }
 
 TEST_F(FileTest, ListsFilesSortedAndWithoutFolders) {
