@@ -101,15 +101,31 @@ Status UnknownCommand(const std::vector<Command>& commands, const std::vector<st
                          close.empty() ? "; see ft --help" : "; did you mean '" + close + "'?");
 }
 
-std::string UnknownArguments(const Command& command, const std::vector<std::string>& extras) {
-  const std::string& first = extras.front();
-  if (first.starts_with("-")) {
-    const std::string name = first.substr(0, first.find('='));
-    const std::string close = ClosestWord(name, FlagNames(command));
-    return fmt::format("ft {} has no flag {}{}", Joined(command.words), name,
-                       close.empty() ? "" : "; did you mean " + close + "?");
+std::string UnknownFlag(const Command& command, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  const std::string close = ClosestWord(name, FlagNames(command));
+  return fmt::format("ft {} has no flag {}{}", Joined(command.words), name,
+                     close.empty() ? "" : "; did you mean " + close + "?");
+}
+
+// `words` are what no flag took, `operands` what stood behind "--".
+Status TakeOperands(const Command& command,
+                    const std::vector<std::string>& words,
+                    const std::vector<std::string>& operands,
+                    std::vector<std::string>* positionals) {
+  for (const std::string& word : words) {
+    if (word.starts_with("-") && word != "-") {
+      return InvalidArgument("{}", UnknownFlag(command, word));
+    }
   }
-  return fmt::format("ft {} does not take the argument '{}'", Joined(command.words), first);
+  *positionals = words;
+  positionals->insert(positionals->end(), operands.begin(), operands.end());
+  const bool takes_rest = !command.positionals.empty() && command.positionals.back().is_repeated;
+  if (!takes_rest && positionals->size() > command.positionals.size()) {
+    return InvalidArgument("ft {} does not take the argument '{}'", Joined(command.words),
+                           (*positionals)[command.positionals.size()]);
+  }
+  return Status();
 }
 
 Result<ParsedArguments> ParseFor(const Command& command, std::vector<std::string> rest) {
@@ -133,12 +149,24 @@ Result<ParsedArguments> ParseFor(const Command& command, std::vector<std::string
                             ->type_size(1)
                             ->allow_extra_args(false)
                             ->expected(1)
+                            ->allow_extra_args(false)  // one word each, and no [lists] in it
                             ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
     }
+  }
+  // What follows a "--" is an operand, whatever it looks like.
+  const auto dashes = std::find(rest.begin(), rest.end(), "--");
+  std::vector<std::string> operands;
+  if (dashes != rest.end()) {
+    operands.assign(dashes + 1, rest.end());
+    rest.erase(dashes, rest.end());
   }
   std::reverse(rest.begin(), rest.end());  // CLI11 takes a vector back to front
   try {
     app.parse(rest);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();  // "--flag: 1 required TEXT missing"
+    return InvalidArgument("ft {}: {} needs a value", Joined(command.words),
+                           text.substr(0, text.find(':')));
   } catch (const CLI::Error& error) {
     return InvalidArgument("ft {}: {}", Joined(command.words), error.what());
   }
@@ -156,17 +184,7 @@ Result<ParsedArguments> ParseFor(const Command& command, std::vector<std::string
               : texts[i];
     }
   }
-  std::vector<std::string> extras = app.remaining();
-  const bool takes_rest = !command.positionals.empty() && command.positionals.back().is_repeated;
-  while (!extras.empty() &&
-         (takes_rest || parsed.positionals.size() < command.positionals.size()) &&
-         (!extras.front().starts_with("-") || extras.front() == "-")) {
-    parsed.positionals.push_back(extras.front());
-    extras.erase(extras.begin());
-  }
-  if (!extras.empty()) {
-    return InvalidArgument("{}", UnknownArguments(command, extras));
-  }
+  FT_RETURN_IF_ERROR(TakeOperands(command, app.remaining(), operands, &parsed.positionals));
   for (size_t i = parsed.positionals.size(); i < command.positionals.size(); ++i) {
     if (command.positionals[i].is_required) {
       return InvalidArgument("ft {} needs {} ({})", Joined(command.words),

@@ -50,6 +50,27 @@ TEST(ArgumentsTest, AFlagGivenTwiceIsKeptTwiceSoThatItCanBeRefused) {
   EXPECT_EQ(parsed->flags.at("port"), (std::vector<std::string>{"1", "2"}));
 }
 
+TEST(ArgumentsTest, AFlagTakesOneWordAndTheNextIsAnOperand) {
+  const std::vector<Command> commands = Commands();
+  for (const std::string flag : {"--plugin", "--moe-backend"}) {
+    const auto parsed = ParseArguments(commands, {"serve", flag, "[a,b]", "model"});
+    ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+    EXPECT_EQ(parsed->flags.at(flag.substr(2)), std::vector<std::string>{"[a,b]"});
+    EXPECT_EQ(parsed->positionals, std::vector<std::string>{"model"});
+  }
+}
+
+TEST(ArgumentsTest, BehindTwoDashesOnlyOperandsStand) {
+  const std::vector<Command> commands = Commands();
+  const auto parsed = ParseArguments(commands, {"serve", "--port", "1", "--", "--plugin"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_EQ(parsed->positionals, std::vector<std::string>{"--plugin"});
+  EXPECT_EQ(parsed->flags.count("plugin"), 0U);
+  EXPECT_EQ(ErrorOf({"serve", "--"}), "accepted");
+  EXPECT_NE(ErrorOf({"serve", "--", "a", "--port"}).find("'--port'"), std::string::npos);
+  EXPECT_EQ(ErrorOf({"serve", "--port="}), "ft serve: --port needs a value");
+}
+
 TEST(ArgumentsTest, MistakesAreNamedWithTheClosestWord) {
   EXPECT_NE(ErrorOf({"sreve"}).find("did you mean 'serve'"), std::string::npos);
   EXPECT_NE(ErrorOf({"serve", "--prot", "1"}).find("did you mean --port"), std::string::npos);

@@ -123,6 +123,9 @@ bool LooksLikeHubId(std::string_view text) {
 
 Result<std::string> ResolveModelPath(const std::string& path_or_id,
                                      const EnvironmentReader& environment) {
+  if (path_or_id.empty()) {
+    return InvalidArgument("the model's name is empty; it is a folder or an id in the hub cache");
+  }
   if (DirectoryExists(path_or_id)) {
     return path_or_id;
   }
