@@ -11,7 +11,6 @@ namespace {
 
 struct Fp8Panel {
   static constexpr int kBlockCols = 32;
-  static constexpr int kBlockBytes = kBlockCols * 8;
   static constexpr float kUnit = kE4m3Unit;
   static constexpr bool kHasScale = true;
 

@@ -12,7 +12,6 @@ namespace {
 template <int kBytes>
 struct FloatPanel {
   static constexpr int kBlockCols = 16;
-  static constexpr int kBlockBytes = kBlockCols * 8 * kBytes;
   static constexpr float kUnit = 1.0F;
   static constexpr bool kHasScale = false;
 
