@@ -2,14 +2,12 @@
 // same bits whatever the chunk, the page size and the place of the experts.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "core/base/file.h"
 #include "core/json/parse.h"
-#include "core/plugin_host/plugin_host.h"
 #include "tests/golden/model_fixture.h"
 
 namespace ft::testing {
@@ -135,12 +133,3 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ModelGoldenTest);
 
 }  // namespace
 }  // namespace ft::testing
-
-// The plugin host probes plugins in a child that is this program.
-int main(int argc, char** argv) {
-  if (argc > 1 && std::strcmp(argv[1], ft::kPluginProbeCommand) == 0) {
-    return ft::RunPluginProbe(argc, argv);
-  }
-  ::testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
-}
