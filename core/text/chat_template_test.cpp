@@ -210,6 +210,40 @@ TEST(ChatTemplateTest, ErrorsNameTheLine) {
   EXPECT_NE(runtime.status().message().find("line 2"), std::string::npos);
 }
 
+struct Sample {
+  const char* source;
+  const char* text;
+};
+
+// What Python's jinja2 3.1.6 gave in the same environment, for trees without the goldens.
+TEST(ChatTemplateTest, RendersSamplesAsPythonDoes) {
+  static constexpr Sample kSamples[] = {
+      {"{{ 2 ** 3 ** 2 }} {{ -2 ** 2 }} {{ 1 ~ 2 * 3 }} {{ 'a' ~ 'b'|upper }}", "64 4 16 aB"},
+      {"{{ 1e16 }} {{ 1e-7 }} {{ 10 ** 20 }} {{ -7 // 2 }} {{ 7 / 2 }}",
+       "1e+16 1e-07 100000000000000000000 -4 3.5"},
+      {"{% for i in l %}{% continue %}{% else %}E{% endfor %}", "E"},
+      {"{% if true %}{% set v = 1 %}{% endif %}{% for i in l %}{% set v = i %}{% endfor %}{{ v }}",
+       "1"},
+      {"{% macro m() %}{{ g }}{% endmacro %}{% set g = 2 %}{{ m() }}", "2"},
+      {"{% for i in [1, [2]] recursive %}{{ i if i is number else loop(i) }}{% endfor %}", "12"},
+      {"{{ '%5.1f|%-4d|%x' % (1.25, 3, 255) }} {{ '{:>4}|{:,}'.format(1, 1234567) }}",
+       "  1.2|3   |ff    1|1,234,567"},
+      {"{{ [none, true, 1.0, \"it's\"] }} {{ {'a': (1,)} }}",
+       "[None, True, 1.0, \"it's\"] {'a': (1,)}"},
+      {"{{ 'ΑΣ ß ﬁ'.lower() }} {{ 'ß ﬁ' | upper }}", "ας ß ﬁ SS FI"},
+      {"a\n  {% if l %}\n  b\n  {% endif %}\nc\n", "a\n  b\nc"},
+      {"{{ l | tojson(indent=2) }} {{ {'é': none} | tojson }}",
+       "[\n  3,\n  1,\n  2\n] {\"é\": null}"},
+  };
+  for (const Sample& sample : kSamples) {
+    const Result<std::string> text = RenderText(sample.source, R"({"l": [3, 1, 2]})");
+    EXPECT_TRUE(text.ok()) << sample.source << ": " << (text.ok() ? "" : text.status().message());
+    if (text.ok()) {
+      EXPECT_EQ(*text, sample.text) << sample.source;
+    }
+  }
+}
+
 class HostileTemplateTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(HostileTemplateTest, EndsWithAnError) {

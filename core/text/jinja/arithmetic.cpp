@@ -223,6 +223,15 @@ Result<Value> IntArithmetic(Interp& interp, BinaryOp op, const Value& a, const V
 }
 
 Result<Value> Repeat(Interp& interp, const Value& sequence, const Value& times) {
+  if (times.is_big_int()) {
+    return InvalidArgument("cannot fit 'int' into an index-sized integer");
+  }
+  if (sequence.is(ObjectKind::kBytes)) {
+    FT_ASSIGN_OR_RETURN(
+        const Value text,
+        Repeat(interp, interp.heap().Str(sequence.As<BytesObject>()->bytes), times));
+    return interp.heap().Bytes(text.text());
+  }
   const int64_t count = std::max<int64_t>(0, *ToIndex(times));
   const size_t size =
       sequence.is_str() ? sequence.text().size() : sequence.As<SequenceObject>()->items.size();
@@ -286,7 +295,8 @@ Result<Value> Concatenate(Interp& interp, const Value& a, const Value& b) {
 }
 
 bool IsRepeatable(const Value& value) {
-  return value.is_str() || value.is(ObjectKind::kList) || value.is(ObjectKind::kTuple);
+  return value.is_str() || value.is(ObjectKind::kList) || value.is(ObjectKind::kTuple) ||
+         value.is(ObjectKind::kBytes);
 }
 
 }  // namespace

@@ -172,6 +172,11 @@ Result<Value> Interp::EvalGetItem(const Expr& expr, Activation* frame) {
   }
   if (expr.items[1]->kind == ExprKind::kSlice) {
     FT_ASSIGN_OR_RETURN(const Value slice, EvalSlice(*expr.items[1], frame));
+    if (expr.items[0]->kind == ExprKind::kConst) {
+      // jinja2 folds constants through its lenient access, and slices of variables through
+      // Python's.
+      return GetItem(owner, slice);
+    }
     return Slice(*this, owner, *slice.As<SliceObject>());
   }
   FT_ASSIGN_OR_RETURN(const Value key, Eval(*expr.items[1], frame));

@@ -184,7 +184,7 @@ class Formatter {
 
 Result<Value> BraceFormat(Interp& interp, const Value& text, const CallArgs& args) {
   FT_ASSIGN_OR_RETURN(std::string out,
-                      Formatter(interp, args, text.is_markup()).Run(text.text(), 1));
+                      Formatter(interp, args, text.is_markup()).Run(text.text(), 2));
   return interp.heap().MakeStr(std::move(out), text.is_markup());
 }
 

@@ -46,6 +46,9 @@ Status FillDict(Interp& interp, CallArgs& args, DictData* data) {
   if (args.positional.size() > 1) {
     return InvalidArgument("dict expected at most 1 argument, got {}", args.positional.size());
   }
+  if (!args.positional.empty() && args.positional[0].is_undefined()) {
+    return UndefinedError(args.positional[0]);
+  }
   if (!args.positional.empty() && args.positional[0].is(ObjectKind::kDict)) {
     *data = args.positional[0].As<DictObject>()->data;
   } else if (!args.positional.empty()) {

@@ -1,6 +1,7 @@
 // Statements.
 #include "core/text/jinja/interp.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/errors.h"
@@ -20,6 +21,16 @@ constexpr size_t kBytesPerStep = 256;
 
 uintptr_t StackPointer() {
   return reinterpret_cast<uintptr_t>(__builtin_frame_address(0));  // NOLINT: its number is wanted
+}
+
+// What jinja2 computes while it compiles: where autoescape is known at run time only, such values
+// are not escaped.
+bool IsConstant(const Expr& expr) {
+  if (expr.kind == ExprKind::kConcat || expr.kind == ExprKind::kBinary) {
+    return std::all_of(expr.items.begin(), expr.items.end(),
+                       [](const ExprPtr& item) { return IsConstant(*item); });
+  }
+  return expr.kind == ExprKind::kConst;
 }
 
 }  // namespace
@@ -174,7 +185,8 @@ Status Interp::ExecOutput(const Stmt& stmt, Activation* frame, std::string* out)
     }
     line_ = expr->line;
     FT_ASSIGN_OR_RETURN(const Value value, Eval(*expr, frame));
-    FT_RETURN_IF_ERROR(AppendOutput(value, Escapes(stmt.escape), out));
+    const bool is_folded = stmt.escape == EscapeMode::kRuntime && IsConstant(*expr);
+    FT_RETURN_IF_ERROR(AppendOutput(value, Escapes(stmt.escape) && !is_folded, out));
   }
   return {};
 }

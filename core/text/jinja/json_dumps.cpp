@@ -37,7 +37,7 @@ void AppendQuoted(std::string_view text, bool ascii_only, std::string* out) {
   } else {
     for (const char32_t c : Decode(text)) {
       const auto code = static_cast<uint32_t>(c);
-      if (code < 0x80) {
+      if (code < 0x7F) {
         append_ascii(static_cast<char>(c));
       } else if (code < 0x10000) {
         *out += fmt::format("\\u{:04x}", code);

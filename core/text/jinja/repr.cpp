@@ -122,7 +122,7 @@ Status AppendObject(Interp& interp, const Value& value, std::string* out, int de
       *out += RangeRepr(*value.As<RangeObject>());
       return {};
     case ObjectKind::kNamespace:
-      *out += "<TemplateNamespace ";
+      *out += "<Namespace ";
       FT_RETURN_IF_ERROR(AppendDict(interp, value.As<NamespaceObject>()->attributes, out, depth));
       *out += '>';
       return {};

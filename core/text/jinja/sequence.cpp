@@ -55,7 +55,9 @@ Value ItemAt(Interp& interp, const Value& value, int64_t index) {
   }
   if (value.is(ObjectKind::kRange)) {
     const auto* range = value.As<RangeObject>();
-    return Value::Int(range->start + index * range->step);
+    return Value::Int(
+        static_cast<int64_t>(static_cast<uint64_t>(range->start) +
+                             static_cast<uint64_t>(index) * static_cast<uint64_t>(range->step)));
   }
   if (value.is(ObjectKind::kBytes)) {
     return Value::Int(
@@ -64,6 +66,7 @@ Value ItemAt(Interp& interp, const Value& value, int64_t index) {
   return value.As<SequenceObject>()->items[static_cast<size_t>(index)];
 }
 
+// Characters of a marked string are plain ones, as Python's iteration over str gives them.
 IteratorObject::Next StringNext(Interp& interp, const Value& value) {
   return [&interp, value, at = size_t{0}](Value* item) mutable -> Result<bool> {
     const std::string& text = value.text();
@@ -72,7 +75,7 @@ IteratorObject::Next StringNext(Interp& interp, const Value& value) {
     }
     const size_t start = at;
     static_cast<void>(DecodeUtf8(text, &at));
-    *item = interp.heap().MakeStr(text.substr(start, at - start), value.is_markup());
+    *item = interp.heap().Str(text.substr(start, at - start));
     return true;
   };
 }
@@ -228,6 +231,20 @@ Result<bool> Contains(Interp& interp, const Value& container, const Value& item)
     FT_RETURN_IF_ERROR(interp.WorkBytes(container.text().size()));
     return FindText(container.text(), item.text()) != std::string_view::npos;
   }
+  if (container.is(ObjectKind::kBytes)) {
+    const std::string& bytes = container.As<BytesObject>()->bytes;
+    if (item.is(ObjectKind::kBytes)) {
+      return FindText(bytes, item.As<BytesObject>()->bytes) != std::string_view::npos;
+    }
+    const std::optional<int64_t> byte = ToIndex(item);
+    if (!byte) {
+      return InvalidArgument("a bytes-like object is required, not '{}'", TypeName(item));
+    }
+    if (*byte < 0 || *byte > 255) {
+      return InvalidArgument("byte must be in range(0, 256)");
+    }
+    return bytes.find(static_cast<char>(*byte)) != std::string::npos;
+  }
   if (container.is(ObjectKind::kDict)) {
     FT_ASSIGN_OR_RETURN(const uint64_t hash, Hash(item));
     return container.As<DictObject>()->data.Find(item, hash) != nullptr;
@@ -373,9 +390,16 @@ Result<Value> Slice(Interp& interp, const Value& container, const SliceObject& s
   }
   if (container.is(ObjectKind::kRange)) {
     const auto* range = container.As<RangeObject>();
-    return Value::Obj(interp.heap().New<RangeObject>(range->start + bounds.start * range->step,
-                                                     range->start + bounds.stop * range->step,
-                                                     range->step * bounds.step));
+    // Unsigned: one step beyond the end of an extreme range wraps, and is never used.
+    const auto at = [range](int64_t index) {
+      return static_cast<int64_t>(static_cast<uint64_t>(range->start) +
+                                  static_cast<uint64_t>(index) *
+                                      static_cast<uint64_t>(range->step));
+    };
+    const auto step = static_cast<int64_t>(static_cast<uint64_t>(range->step) *
+                                           static_cast<uint64_t>(bounds.step));
+    return Value::Obj(
+        interp.heap().New<RangeObject>(at(bounds.start), at(bounds.stop), step == 0 ? 1 : step));
   }
   if (container.is(ObjectKind::kBytes)) {
     std::string bytes;
