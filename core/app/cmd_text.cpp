@@ -37,7 +37,8 @@ Status Tokenize(const Invocation& invocation) {
                              &std::cin, &std::cout);
 }
 
-// A context file for --model is what a request has: messages, tools, and any further variables.
+// A context file for --model is what the Python library's apply_chat_template is given: messages,
+// tools, perhaps a chat_template, and further variables. Nothing is added to it.
 Status RenderContext(const Settings& settings) {
   if (!settings.IsSet("model") || !settings.IsSet("context")) {
     return InvalidArgument("ft render needs --model DIR and --context FILE, or --jsonl");
@@ -56,16 +57,15 @@ Status RenderContext(const Settings& settings) {
                     path);
   }
   FT_ASSIGN_OR_RETURN(const json::Value normal, text::NormalizeMessages(*messages));
+  text::ApplyOptions options;
   json::Value kwargs = json::Value::MakeObject();
   for (const json::Member& member : context->as_object()) {
-    if (member.key != "messages" && member.key != "tools") {
+    if (member.key == "chat_template" && member.value.is_string()) {
+      options.chat_template = member.value.as_string();
+    } else if (member.key != "messages" && member.key != "tools") {
       kwargs.Set(member.key, member.value);
     }
   }
-  if (kwargs.Find("add_generation_prompt") == nullptr) {
-    kwargs.Set("add_generation_prompt", json::Value(true));  // as the server renders
-  }
-  text::ApplyOptions options;
   options.tools = context->Find("tools");
   options.kwargs = &kwargs;
   FT_ASSIGN_OR_RETURN(const std::string prompt, templates.Apply(normal, options));
@@ -99,7 +99,8 @@ std::vector<OptionSpec> RenderOptionSpecs() {
        .help = "a model folder, or a hub id that is in the local cache",
        .value_name = "DIR"},
       {.name = "context",
-       .help = "JSON file with messages, tools and further variables; the prompt goes to stdout",
+       .help = "JSON file with messages, tools and further variables, such as "
+               "add_generation_prompt (false unless given); the prompt goes to stdout",
        .value_name = "FILE"},
       {.name = "jsonl",
        .type = OptionType::kSwitch,
