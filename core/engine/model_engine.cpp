@@ -177,6 +177,7 @@ void ModelEngine::FillInput(std::span<const ScheduledSequence> batch) {
     sequence.start_position = part.start_position;
     sequence.num_tokens = part.num_tokens;
     std::copy(part.page_tables.begin(), part.page_tables.end(), sequence.page_tables.begin());
+    sequence.prompt_tokens = num_prompt;
     sequence.state_slot = part.state_slot;
     const int64_t num_history =
         std::min<int64_t>(model_->info().history_tokens, part.start_position);
