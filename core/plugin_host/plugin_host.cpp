@@ -126,6 +126,26 @@ Status ToStatus(const PluginRecord& record) {
   }
 }
 
+Status NoSuchPlugin(const std::string& plugin,
+                    const std::vector<PluginRecord>& records,
+                    const std::vector<PluginDir>& dirs) {
+  std::vector<std::string> names, places;
+  for (const PluginRecord& record : records) {
+    if (!record.name.empty()) {
+      names.push_back(record.name);
+    }
+  }
+  for (const PluginDir& dir : dirs) {
+    places.push_back(dir.path);
+  }
+  return NotFound(
+      "plugin {}: there is no such plugin; there {} {}; looked in {} (a file needs its path, as in "
+      "./{}.so)",
+      plugin, names.size() == 1 ? "is" : "are",
+      names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")), fmt::join(places, ", "),
+      plugin);
+}
+
 }  // namespace
 
 PluginHostOptions PluginHostOptionsFromEnvironment() {
@@ -266,39 +286,34 @@ void PluginHost::MarkTwins() {
   }
 }
 
+// Index of the record that this word of --plugin means, shadowed ones aside; -1: none.
+int64_t PluginHost::IndexOf(const std::string& plugin) const {
+  std::error_code error;
+  const bool is_path = IsPath(plugin);
+  const std::string path =
+      is_path ? fs::absolute(plugin, error).lexically_normal().string() : plugin;
+  const std::string real = is_path ? fs::weakly_canonical(path, error).string() : plugin;
+  const auto is_it = [&](const PluginRecord& record) {
+    if (record.state == PluginState::kShadowed) {
+      return false;
+    }
+    return is_path ? record.source == PluginSource::kFlag &&
+                         (record.path == path || record.path == real)
+                   : record.name == plugin || record.id == plugin;
+  };
+  const auto found = std::find_if(records_.begin(), records_.end(), is_it);
+  return found == records_.end() ? -1 : found - records_.begin();
+}
+
 Status PluginHost::ResolveNames() {
   for (const std::string& plugin : options_.plugins) {
-    size_t found = records_.size();
-    std::vector<std::string> names, places;
-    std::error_code error;
-    const std::string path =
-        IsPath(plugin) ? fs::absolute(plugin, error).lexically_normal().string() : plugin;
-    const std::string real = IsPath(plugin) ? fs::weakly_canonical(path, error).string() : plugin;
-    for (size_t i = 0; i < records_.size() && found == records_.size(); ++i) {
-      const PluginRecord& record = records_[i];
-      const bool is_it = IsPath(plugin) ? record.source == PluginSource::kFlag &&
-                                              (record.path == path || record.path == real)
-                                        : record.name == plugin || record.id == plugin;
-      if (is_it && record.state != PluginState::kShadowed) {
-        found = i;
-      }
-      if (!record.name.empty()) {
-        names.push_back(record.name);
-      }
+    const int64_t found = IndexOf(plugin);
+    if (found < 0) {
+      return NoSuchPlugin(plugin, records_, dirs_);
     }
-    if (found == records_.size()) {
-      for (const PluginDir& dir : dirs_) {
-        places.push_back(dir.path);
-      }
-      return NotFound(
-          "plugin {}: there is no such plugin; there {} {}; looked in {} (a file needs "
-          "its path, as in ./{}.so)",
-          plugin, names.size() == 1 ? "is" : "are",
-          names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
-          fmt::join(places, ", "), plugin);
-    }
-    if (std::find(named_.begin(), named_.end(), found) == named_.end()) {
-      named_.push_back(found);
+    const auto index = static_cast<size_t>(found);
+    if (std::find(named_.begin(), named_.end(), index) == named_.end()) {
+      named_.push_back(index);
     }
   }
   return Status();
@@ -355,18 +370,19 @@ Status PluginHost::LoadAll(const PluginRegistries& registries) {
   FT_RETURN_IF_ERROR(Discover());
   Probe();
   for (size_t i = 0; i < records_.size(); ++i) {
-    const bool is_named = std::find(named_.begin(), named_.end(), i) != named_.end();
-    if (records_[i].state == PluginState::kShadowed) {
+    const PluginRecord& record = records_[i];
+    if (record.state == PluginState::kShadowed) {
       continue;
     }
-    Status status =
-        records_[i].state == PluginState::kReady ? Load(i, registries) : ToStatus(records_[i]);
-    if (!status.ok() && is_named) {
+    Status status = record.state == PluginState::kReady ? Load(i, registries) : ToStatus(record);
+    if (status.ok()) {
+      continue;
+    }
+    if (std::find(named_.begin(), named_.end(), i) != named_.end()) {
       return status;
     }
-    if (!status.ok()) {
-      FT_LOG(kWarning, "left out: {}", status.message().substr(0, status.message().find('\n')));
-    }
+    const std::string& message = status.message();
+    FT_LOG(kWarning, "left out: {}", message.substr(0, message.find('\n')));
   }
   return Status();
 }

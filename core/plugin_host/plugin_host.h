@@ -4,6 +4,7 @@
 // order.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -94,6 +95,7 @@ class PluginHost {
  private:
   Status AddNamedFiles();
   Status ResolveNames();
+  int64_t IndexOf(const std::string& plugin) const;
   void AddFolder(const std::string& path, PluginSource source);
   bool AddFile(const std::string& path, PluginSource source);
   void MarkTwins();

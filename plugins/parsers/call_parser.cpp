@@ -34,7 +34,7 @@ class CallParser : public Instance, private LexSink {
     lexer_.Finish(this);
     while (in_call_) {
       ToolCall call;
-      if (Read(text_, false, &call) == CallState::kWhole) {
+      if (Read(text_, /*is_closed=*/false, &call) == CallState::kWhole) {
         Emit(call);  // only its closing marker is missing
       } else if (!noted_.empty() && ResyncFindsCalls()) {
         Resync();
@@ -136,11 +136,11 @@ class CallParser : public Instance, private LexSink {
   void OnOpen(std::string_view letters, bool is_token) {
     while (in_call_) {
       ToolCall call;
-      const CallState state = Read(text_, false, &call);
+      const CallState state = Read(text_, /*is_closed=*/false, &call);
       if (state == CallState::kWhole) {
         Emit(call);
       } else if (state == CallState::kInValue && MayBeText(is_token) && !FollowsClose()) {
-        Note(letters, true, is_token);
+        Note(letters, /*is_open=*/true, is_token);
         return;
       } else if (!noted_.empty()) {
         Resync();
@@ -155,13 +155,13 @@ class CallParser : public Instance, private LexSink {
   void OnClose(std::string_view letters, bool is_token) {
     while (in_call_) {
       ToolCall call;
-      CallState state = Read(text_, false, &call);
+      CallState state = Read(text_, /*is_closed=*/false, &call);
       if (state == CallState::kInValue && MayBeText(is_token)) {
-        Note(letters, false, is_token);
+        Note(letters, /*is_open=*/false, is_token);
         return;
       }
       if (state != CallState::kWhole) {
-        state = Read(text_, true, &call);
+        state = Read(text_, /*is_closed=*/true, &call);
       }
       if (state == CallState::kWhole && !HoldsWholeCall()) {
         Emit(call);
@@ -194,8 +194,8 @@ class CallParser : public Instance, private LexSink {
       return false;
     }
     ToolCall call;
-    return Read(std::string_view(text_).substr(noted_.back().at + noted_.back().size), true,
-                &call) == CallState::kWhole;
+    return Read(std::string_view(text_).substr(noted_.back().at + noted_.back().size),
+                /*is_closed=*/true, &call) == CallState::kWhole;
   }
 
   void Note(std::string_view letters, bool is_open, bool is_token) {
@@ -212,7 +212,8 @@ class CallParser : public Instance, private LexSink {
     copy.Resync();
     ToolCall call;
     return copy.num_calls_ > num_calls_ ||
-           (copy.in_call_ && copy.Read(copy.text_, false, &call) == CallState::kWhole);
+           (copy.in_call_ &&
+            copy.Read(copy.text_, /*is_closed=*/false, &call) == CallState::kWhole);
   }
 
   // Takes the first noted marker for real and reads the rest again.
@@ -221,8 +222,8 @@ class CallParser : public Instance, private LexSink {
     const std::vector<Noted> noted = std::move(noted_);
     const std::string_view all = text;
     ToolCall call;
-    const bool is_whole =
-        !noted[0].is_open && Read(all.substr(0, noted[0].at), true, &call) == CallState::kWhole;
+    const bool is_whole = !noted[0].is_open && Read(all.substr(0, noted[0].at), /*is_closed=*/true,
+                                                    &call) == CallState::kWhole;
     if (is_whole) {
       Emit(call);
     } else {
