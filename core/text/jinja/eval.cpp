@@ -155,7 +155,24 @@ Result<Value> Interp::EvalTest(const Expr& expr, Activation* frame) {
 }
 
 Result<Value> Interp::EvalCall(const Expr& expr, Activation* frame, const Value* caller) {
-  FT_ASSIGN_OR_RETURN(const Value callee, Eval(*expr.items[0], frame));
+  const Expr& target = *expr.items[0];
+  Value callee;
+  if (target.kind == ExprKind::kGetAttr) {
+    FT_ASSIGN_OR_RETURN(const Value owner, Eval(*target.items[0], frame));
+    // Most calls: no bound method is made, which would keep its owner until the render ends.
+    if (owner.is_str()) {
+      if (const FilterFunction method = FindStringMethod(target.name)) {
+        CallArgs args;
+        FT_RETURN_IF_ERROR(EvalArgs(expr, frame, &args));
+        line_ = expr.line;
+        FT_RETURN_IF_ERROR(Enter());
+        return method(*this, owner, args);
+      }
+    }
+    FT_ASSIGN_OR_RETURN(callee, GetAttr(owner, target.text_key));
+  } else {
+    FT_ASSIGN_OR_RETURN(callee, Eval(target, frame));
+  }
   CallArgs args;
   FT_RETURN_IF_ERROR(EvalArgs(expr, frame, &args));
   if (caller != nullptr) {
