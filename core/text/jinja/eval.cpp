@@ -160,7 +160,7 @@ Result<Value> Interp::EvalCall(const Expr& expr, Activation* frame, const Value*
   if (target.kind == ExprKind::kGetAttr) {
     FT_ASSIGN_OR_RETURN(const Value owner, Eval(*target.items[0], frame));
     // Most calls: no bound method is made, which would keep its owner until the render ends.
-    if (owner.is_str()) {
+    if (owner.is_str() && caller == nullptr) {
       if (const FilterFunction method = FindStringMethod(target.name)) {
         CallArgs args;
         FT_RETURN_IF_ERROR(EvalArgs(expr, frame, &args));
