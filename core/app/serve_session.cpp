@@ -113,7 +113,11 @@ void ServeSession::StopEngine() {
 
 std::string ServeSession::served_name() const {
   const std::string given = settings_.String("served-model-name");
-  return given.empty() ? FolderName(dir_) : given;
+  if (!given.empty()) {
+    return given;
+  }
+  // A hub id's folder is named by its commit: clients know the id.
+  return DirectoryExists(model_) ? FolderName(dir_) : model_.substr(0, model_.find('@'));
 }
 
 Status ServeSession::Check(const std::string& model) {
@@ -125,6 +129,7 @@ Status ServeSession::Check(const std::string& model) {
     }
     template_kwargs_ = std::move(*kwargs);
   }
+  model_ = model;
   FT_ASSIGN_OR_RETURN(dir_, ResolveModelPath(model));
   FT_ASSIGN_OR_RETURN(registries_, LoadPlugins(settings_));
   FT_ASSIGN_OR_RETURN(load_options_, MakeLoadOptions(settings_, *registries_));

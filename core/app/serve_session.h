@@ -67,6 +67,7 @@ class ServeSession {
   void PublishConfig();
 
   const Settings& settings_;
+  std::string model_;  // as it was asked for: a folder or a hub id
   std::string dir_;
   json::Value template_kwargs_ = json::Value::MakeObject();
   std::unique_ptr<Registries> registries_;

@@ -129,6 +129,11 @@ Result<std::string> ResolveModelPath(const std::string& path_or_id,
   if (DirectoryExists(path_or_id)) {
     return path_or_id;
   }
+  if (FileExists(path_or_id) && path_or_id.ends_with(".gguf")) {
+    return InvalidArgument(
+        "{}: GGUF is not supported yet; name a folder with config.json and safetensors",
+        path_or_id);
+  }
   if (FileExists(path_or_id)) {
     return InvalidArgument("{}: is a file; name the model's folder", path_or_id);
   }

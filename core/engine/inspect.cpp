@@ -66,7 +66,10 @@ std::vector<int64_t> TokenizerStopIds(ModelReport* report) {
 
 void SayWhatFtDoes(ModelReport* report) {
   if (report->servable.ok()) {
-    report->can.push_back("serves text");
+    if (report->has_tokenizer) {
+      report->can.push_back("serves text");
+    }
+    report->can.push_back("evaluates token ids (ft eval logits)");
     report->can.push_back(report->info.num_moe_layers > 0
                               ? "places experts with any MoE backend"
                               : "has no experts: every MoE backend is accepted and unused");
@@ -75,7 +78,8 @@ void SayWhatFtDoes(ModelReport* report) {
     report->can.push_back("serves chat by the model's own template");
   }
   if (!report->has_tokenizer) {
-    report->cannot.push_back("no tokenizer.json: no text in or out, only token ids");
+    report->cannot.push_back(
+        "no tokenizer.json: ft serve refuses it, only token ids can be evaluated");
   }
   if (report->template_kind == "none") {
     report->cannot.push_back("no chat template: completions only");

@@ -79,6 +79,12 @@ Status CheckModelFolder(const std::string& dir) {
     return NotFound("{}: there is no such folder", dir);
   }
   if (!FileExists(JoinPath(dir, "config.json"))) {
+    const auto files = ListFiles(dir);
+    for (const std::string& name : files.ok() ? *files : std::vector<std::string>()) {
+      if (name.ends_with(".gguf")) {
+        return DataLoss("{}: has no config.json but {}: GGUF is not supported yet", dir, name);
+      }
+    }
     return DataLoss(
         "{}: the folder has no config.json: it is no model, or its download is not whole", dir);
   }

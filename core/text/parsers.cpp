@@ -190,8 +190,8 @@ Result<ParserChoice> ChooseParser(const ParserRegistry& registry,
   for (const Parser* parser : registry.All(kind)) {
     names += ", " + parser->name();
   }
-  return InvalidArgument("{} {}: there is no such {}; there are {}", flag, value,
-                         ParserKindName(kind), names);
+  return NotFound("{} {}: there is no such {}; there are {}", flag, value, ParserKindName(kind),
+                  names);
 }
 
 ft_error NewParserError() {

@@ -197,8 +197,13 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::FromJson(std::string_view tokenize
 }
 
 Result<std::unique_ptr<Tokenizer>> Tokenizer::Load(const std::string& dir) {
-  FT_ASSIGN_OR_RETURN(const std::string tokenizer_json,
-                      ReadWholeFile(JoinPath(dir, "tokenizer.json"), kMaxTokenizerBytes));
+  const std::string path = JoinPath(dir, "tokenizer.json");
+  if (!FileExists(path)) {
+    return DataLoss(
+        "{}: missing: ft needs it for text; fetch it, or convert the tokenizer the model has",
+        path);
+  }
+  FT_ASSIGN_OR_RETURN(const std::string tokenizer_json, ReadWholeFile(path, kMaxTokenizerBytes));
   const std::string config_path = JoinPath(dir, "tokenizer_config.json");
   std::string config_json;
   if (FileExists(config_path)) {
