@@ -108,6 +108,11 @@ std::string UnknownFlag(const Command& command, const std::string& word) {
                      close.empty() ? "" : "; did you mean " + close + "?");
 }
 
+bool KnowsFlag(const Command& command, const std::string& name) {
+  const std::vector<std::string> names = FlagNames(command);
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // `words` are what no flag took, `operands` what stood behind "--".
 Status TakeOperands(const Command& command,
                     const std::vector<std::string>& words,
@@ -159,6 +164,15 @@ Result<ParsedArguments> ParseFor(const Command& command, std::vector<std::string
   if (dashes != rest.end()) {
     operands.assign(dashes + 1, rest.end());
     rest.erase(dashes, rest.end());
+  }
+  for (const std::string& word : rest) {  // CLI11 would take the next word in its place
+    if (word.starts_with("--") && word.ends_with("=")) {
+      const std::string name = word.substr(0, word.size() - 1);
+      return InvalidArgument(
+          "{}", KnowsFlag(command, name)
+                    ? fmt::format("ft {}: {} needs a value", Joined(command.words), name)
+                    : UnknownFlag(command, name));
+    }
   }
   std::reverse(rest.begin(), rest.end());  // CLI11 takes a vector back to front
   try {

@@ -68,7 +68,13 @@ TEST(ArgumentsTest, BehindTwoDashesOnlyOperandsStand) {
   EXPECT_EQ(parsed->flags.count("plugin"), 0U);
   EXPECT_EQ(ErrorOf({"serve", "--"}), "accepted");
   EXPECT_NE(ErrorOf({"serve", "--", "a", "--port"}).find("'--port'"), std::string::npos);
+}
+
+TEST(ArgumentsTest, AFlagWithoutItsValueTakesNoOtherWord) {
+  EXPECT_EQ(ErrorOf({"serve", "--port"}), "ft serve: --port needs a value");
   EXPECT_EQ(ErrorOf({"serve", "--port="}), "ft serve: --port needs a value");
+  EXPECT_EQ(ErrorOf({"serve", "--port=", "8000"}), "ft serve: --port needs a value");
+  EXPECT_NE(ErrorOf({"serve", "--prot=", "8000"}).find("--port?"), std::string::npos);
 }
 
 TEST(ArgumentsTest, MistakesAreNamedWithTheClosestWord) {

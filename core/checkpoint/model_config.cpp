@@ -17,7 +17,8 @@ constexpr const char* kGenerationFile = "generation_config.json";
 constexpr const char* kHfQuantFile = "hf_quant_config.json";
 
 // Python writes Infinity and NaN into configs (time_step_limit); JSON has neither. Infinity becomes
-// the largest double (what is clamped by it stays as it is); NaN becomes null.
+// the largest double (what is clamped by it stays as it is); NaN becomes a text, which no key that
+// wants a number accepts.
 std::string ReplacePythonNumbers(std::string_view text) {
   constexpr std::string_view kInfinity = "Infinity";
   constexpr std::string_view kNan = "NaN";
@@ -38,7 +39,7 @@ std::string ReplacePythonNumbers(std::string_view text) {
       out += "1.7976931348623157e308";
       at += kInfinity.size() - 1;
     } else if (!in_string && text.substr(at).starts_with(kNan)) {
-      out += "null";
+      out += "\"NaN\"";
       at += kNan.size() - 1;
     } else {
       out += c;
@@ -151,7 +152,14 @@ const json::Value* FindQuantConfig(const ModelConfig& config) {
 
 Result<std::string> ReadIfPresent(const std::string& folder, const char* name) {
   const std::string path = JoinPath(folder, name);
-  return FileExists(path) ? ReadWholeFile(path, kMaxConfigBytes) : std::string();
+  if (!FileExists(path)) {
+    return std::string();
+  }
+  FT_ASSIGN_OR_RETURN(std::string text, ReadWholeFile(path, kMaxConfigBytes));
+  if (text.empty()) {
+    return DataLoss("{}: the file is empty; its download is not whole", path);
+  }
+  return text;
 }
 
 }  // namespace

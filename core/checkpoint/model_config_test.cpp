@@ -74,8 +74,18 @@ TEST(ModelConfigTest, UnderstandsInfinityAndNanOfPythonOutsideOfStrings) {
   const json::Array& list = config.root.Find("a")->as_array();
   EXPECT_EQ(list[1].ToDouble().value(), std::numeric_limits<double>::max());
   EXPECT_LT(list[2].ToDouble().value(), 0.0);
-  EXPECT_TRUE(config.root.Find("b")->is_null());
+  EXPECT_EQ(config.root.Find("b")->as_string(), "NaN");  // no number, and not "absent" either
   EXPECT_EQ(config.root.Find("c")->as_string(), "NaN \" Infinity");
+}
+
+TEST(ModelConfigTest, AnEmptyFileIsBrokenAndNotAbsent) {
+  const test::TempFolder folder;
+  folder.Write("config.json", "{}");
+  EXPECT_TRUE(LoadModelConfig(folder.path()).ok());
+  folder.Write("generation_config.json", "");
+  const auto config = LoadModelConfig(folder.path());
+  EXPECT_EQ(config.status().code(), StatusCode::kDataLoss);
+  EXPECT_THAT(config.status().message(), HasSubstr("generation_config.json: the file is empty"));
 }
 
 TEST(ModelConfigTest, SaysNotFoundForAMissingFolderOrConfig) {

@@ -14,6 +14,20 @@
 namespace ft {
 namespace {
 
+// NaN from broken weights would be a plausible number in nobody's eyes but a program's.
+Status CheckFinite(std::span<const float> logits, int64_t vocab, int64_t first_position) {
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (!std::isfinite(logits[i])) {
+      const auto at = static_cast<int64_t>(i);
+      return FailedPrecondition(
+          "the model's logit of token {} at position {} is {}: the weights hold values that are no "
+          "numbers, or are too large for this arithmetic",
+          at % vocab, first_position + at / vocab, logits[i]);
+    }
+  }
+  return Status();
+}
+
 // One sequence with its own cache, large enough for `max_tokens`.
 class Runner {
  public:
@@ -63,8 +77,10 @@ class Runner {
       input.logit_rows = {rows_.data(), count};
       input.compute_mode = options_.compute_mode;
       input.is_deterministic = options_.is_deterministic;
+      float* out = logits + static_cast<int64_t>(done) * vocab;
+      FT_RETURN_IF_ERROR(model_->Forward(input, kv_.get(), out));
       FT_RETURN_IF_ERROR(
-          model_->Forward(input, kv_.get(), logits + static_cast<int64_t>(done) * vocab));
+          CheckFinite({out, count * static_cast<size_t>(vocab)}, vocab, sequence.start_position));
       done += count;
     }
     return {};

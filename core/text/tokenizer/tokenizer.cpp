@@ -208,6 +208,9 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::Load(const std::string& dir) {
   std::string config_json;
   if (FileExists(config_path)) {
     FT_ASSIGN_OR_RETURN(config_json, ReadWholeFile(config_path, kMaxConfigBytes));
+    if (config_json.empty()) {
+      return DataLoss("{}: the file is empty; its download is not whole", config_path);
+    }
   }
   return In(dir.c_str(), FromJson(tokenizer_json, config_json));
 }
