@@ -2,16 +2,40 @@
 #include "core/layers/embedding.h"
 
 #include <algorithm>
-#include <atomic>
+#include <array>
+#include <cstddef>
+#include <mutex>
 
 #include "core/base/errors.h"
 #include "core/quant/dequantize.h"
 
 namespace ft {
 
+namespace {
+
+constexpr size_t kMaxReadBytes = 16384;  // lies on a worker's stack
+
+Status ReadRow(const Embedding& table, size_t row, float* out) {
+  alignas(float) std::array<std::byte, kMaxReadBytes> bytes;  // NOLINT: overwritten
+  const DType dtype = table.stored->dtype;
+  const size_t element_bytes = DTypeBytes(dtype);
+  const auto cols = static_cast<size_t>(table.cols);
+  for (size_t done = 0; done < cols;) {
+    const size_t count = std::min(cols - done, kMaxReadBytes / element_bytes);
+    const std::span<std::byte> part(bytes.data(), count * element_bytes);
+    FT_RETURN_IF_ERROR(
+        table.index->ReadInto(*table.stored, (row * cols + done) * element_bytes, part));
+    FT_RETURN_IF_ERROR(DecodeToFloat(dtype, part.data(), count, out + done));
+    done += count;
+  }
+  return Status();
+}
+
+}  // namespace
+
 Status Embedding::Gather(ThreadPool* pool, std::span<const int32_t> ids, float* out) const {
-  const size_t row_bytes = static_cast<size_t>(cols) * DTypeBytes(stored.dtype);
-  std::atomic<bool> has_failed = false;
+  std::mutex mutex;
+  Status first_failure;
   pool->ParallelFor(ids.size(), 4, [&](uint32_t /*worker*/, uint64_t begin, uint64_t end) {
     for (uint64_t i = begin; i < end; ++i) {
       const auto row = static_cast<size_t>(ids[i]);
@@ -20,14 +44,15 @@ Status Embedding::Gather(ThreadPool* pool, std::span<const int32_t> ids, float* 
         std::copy_n(decoded.data() + row * static_cast<size_t>(cols), cols, to);
         continue;
       }
-      const auto* from = static_cast<const std::byte*>(stored.data) + row * row_bytes;
-      if (!DecodeToFloat(stored.dtype, from, static_cast<size_t>(cols), to).ok()) {
-        has_failed = true;
+      const Status status = ReadRow(*this, row, to);
+      if (!status.ok()) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        first_failure = status;
+        return;
       }
     }
   });
-  return has_failed ? Internal("embedding: rows of {} cannot be decoded", DTypeName(stored.dtype))
-                    : Status();
+  return first_failure;
 }
 
 }  // namespace ft

@@ -104,6 +104,17 @@ bool WeightLoader::Resolve(const std::string& name, MatrixExtent extent, Resolve
   return true;
 }
 
+// Read and not mapped: a file that is cut in the meantime is an error, not a SIGBUS.
+Result<AlignedBytes> WeightLoader::ReadTensor(const TensorInfo& tensor) const {
+  AlignedBytes bytes(tensor.num_bytes);
+  if (tensor.num_bytes > 0 && bytes.data() == nullptr) {
+    return ResourceExhausted("no memory for {} bytes of weights", tensor.num_bytes);
+  }
+  FT_RETURN_IF_ERROR(options_.index->ReadInto(
+      tensor, 0, std::span(static_cast<std::byte*>(bytes.data()), tensor.num_bytes)));
+  return bytes;
+}
+
 Status WeightLoader::Pack(const Resolved& resolved, Linear* linear) {
   FT_ASSIGN_OR_RETURN(const uint64_t bytes,
                       linear->format->PackedBytes(linear->layout, linear->rows, linear->cols));
@@ -118,8 +129,11 @@ Status WeightLoader::Pack(const Resolved& resolved, Linear* linear) {
   std::vector<TensorView> views;
   std::vector<std::vector<int64_t>> strides;
   std::vector<ft_tensor> tensors;
+  std::vector<AlignedBytes> bytes_of_parts;  // while they are packed
   for (const TensorInfo* part : resolved.parts) {
-    views.push_back(options_.index->Map(*part));
+    FT_ASSIGN_OR_RETURN(AlignedBytes stored, ReadTensor(*part));
+    bytes_of_parts.push_back(std::move(stored));
+    views.push_back({bytes_of_parts.back().data(), part->dtype, part->shape});
     strides.push_back(RowMajorStrides(part->shape));
   }
   for (size_t i = 0; i < views.size(); ++i) {
@@ -177,8 +191,10 @@ std::vector<float> WeightLoader::Vector(const std::string& name, int64_t count) 
     return {};
   }
   std::vector<float> values(static_cast<size_t>(count));
-  const TensorView view = options_.index->Map(info);
-  const Status decoded = DecodeToFloat(view.dtype, view.data, values.size(), values.data());
+  const Result<AlignedBytes> stored = ReadTensor(info);
+  const Status decoded =
+      stored.ok() ? DecodeToFloat(info.dtype, stored->data(), values.size(), values.data())
+                  : stored.status();
   if (!decoded.ok()) {
     Fail(decoded.WithContext(name));
   }
@@ -199,7 +215,8 @@ Embedding WeightLoader::Table(const std::string& name, MatrixExtent extent) {
   Report(resolved.stored_bytes, name);
   if (resolved.parts.size() == 1 && IsPlain(resolved.parts[0]->dtype)) {
     if (options_.pass == WeightPass::kRead) {
-      table.stored = options_.index->Map(*resolved.parts[0]);
+      table.index = options_.index;
+      table.stored = resolved.parts[0];
     }
     return table;
   }

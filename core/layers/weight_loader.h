@@ -13,6 +13,7 @@
 
 #include "core/base/status.h"
 #include "core/checkpoint/tensor_index.h"
+#include "core/layers/aligned_bytes.h"
 #include "core/layers/embedding.h"
 #include "core/layers/linear.h"
 #include "core/moe/expert_places.h"
@@ -92,6 +93,7 @@ class WeightLoader {
   };
 
   bool Resolve(const std::string& name, MatrixExtent extent, Resolved* out);
+  Result<AlignedBytes> ReadTensor(const TensorInfo& tensor) const;
   Status Pack(const Resolved& resolved, Linear* linear);
   void Count(const Quantization& format, int64_t num_matrices, uint64_t stored_bytes);
   void Report(uint64_t stored_bytes, std::string_view name);

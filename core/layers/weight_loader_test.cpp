@@ -100,5 +100,19 @@ TEST_F(WeightLoaderTest, GathersRowsOfATable) {
   EXPECT_EQ(rows, std::vector<float>({5, 6, 1, 2}));
 }
 
+TEST_F(WeightLoaderTest, AFileThatIsCutMeanwhileIsAnErrorAndNoSignal) {
+  WeightLoader read = Loader(WeightPass::kRead);
+  const Embedding table = read.Table("projector", {3, 2});
+  std::filesystem::resize_file(path_, 8);
+  ThreadPool pool(1);
+  const std::vector<int32_t> ids = {1};
+  std::vector<float> row(2);
+  const Status gathered = table.Gather(&pool, ids, row.data());
+  EXPECT_EQ(gathered.code(), StatusCode::kDataLoss);
+  EXPECT_NE(gathered.message().find("has 8 bytes"), std::string::npos) << gathered.message();
+  read.MatrixWithBias("proj", {2, 3});
+  EXPECT_EQ(read.status().code(), StatusCode::kDataLoss);
+}
+
 }  // namespace
 }  // namespace ft
