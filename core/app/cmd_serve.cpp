@@ -38,20 +38,21 @@ class ProgressReporter {
   explicit ProgressReporter(server::Server* server) : server_(server) {}
 
   void operator()(const LoadProgress& progress) {
+    const auto now = std::chrono::steady_clock::now();
+    const std::chrono::duration<double> elapsed = now - begin_;
+    const auto rate = static_cast<uint64_t>(static_cast<double>(progress.bytes_done) /
+                                            std::max(elapsed.count(), 1e-3));
     server_->SetLoadProgress({.phase = "weights",
                               .detail = std::string(progress.what),
                               .done_bytes = progress.bytes_done,
-                              .total_bytes = progress.bytes_total});
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < std::chrono::seconds(1) && progress.bytes_done < progress.bytes_total) {
+                              .total_bytes = progress.bytes_total,
+                              .bytes_per_second = rate});
+    if (now - last_ < std::chrono::seconds(1)) {
       return;
     }
     last_ = now;
-    const std::chrono::duration<double> elapsed = now - begin_;
-    const double rate = static_cast<double>(progress.bytes_done) / std::max(elapsed.count(), 1e-3);
     FT_LOG(kInfo, "loading: {} of {} at {}/s ({})", HumanBytes(progress.bytes_done),
-           HumanBytes(progress.bytes_total), HumanBytes(static_cast<uint64_t>(rate)),
-           progress.what);
+           HumanBytes(progress.bytes_total), HumanBytes(rate), progress.what);
   }
 
  private:

@@ -63,6 +63,7 @@ struct LoadProgress {
   std::string detail;  ///< what is being read, e.g. a file's name; may be empty
   uint64_t done_bytes = 0;
   uint64_t total_bytes = 0;  ///< 0: not known
+  uint64_t bytes_per_second = 0;
 };
 
 /// One listener. Bind, then Run on one thread; the other functions may be called from any thread.

@@ -13,6 +13,7 @@ json::Value ProgressJson(const LoadProgress& progress) {
   json::Value out = json::Value::MakeObject();
   out.Set("done_bytes", progress.done_bytes);
   out.Set("total_bytes", progress.total_bytes);
+  out.Set("bytes_per_second", progress.bytes_per_second);
   if (!progress.detail.empty()) {
     out.Set("detail", progress.detail);
   }
