@@ -93,10 +93,13 @@ int main(int argc, char** argv) {
   }
   // A closed pipe or socket is an error of that write, not the end of the program.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // nor is a file that reaches its limit
   const std::vector<std::string> args(argv + 1, argv + argc);
   const int code = ft::app::Run(args, argv[0]);
-  if (std::fflush(stdout) != 0 && code == 0) {
-    return ft::app::PrintError(ft::Internal("standard output cannot be written"));
+  // A write that failed earlier shows in ferror only.
+  const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (!is_written && code == 0) {
+    return ft::app::PrintError(ft::Unavailable("standard output cannot be written"));
   }
   return code;
 }

@@ -1,5 +1,6 @@
 #include "core/config/option_spec.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -71,6 +72,10 @@ Result<std::string> CheckFloat(const OptionSpec& spec, std::string_view text) {
     return RangeError(spec, text);
   }
   return copy;
+}
+
+bool IsHeaderToken(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
 Result<std::string> CheckChoice(const OptionSpec& spec, std::string_view text) {
@@ -152,6 +157,12 @@ Result<std::string> CheckValue(const OptionSpec& spec, std::string_view text) {
     case OptionType::kList:
       if (text.empty()) {
         return InvalidArgument("{} is empty", spec.name);
+      }
+      if (spec.is_secret && !IsHeaderToken(text)) {
+        return InvalidArgument(
+            "{} holds a space, a line break or another character that a client cannot send in a "
+            "header: use printable ASCII",
+            spec.name);
       }
       return std::string(text);
   }

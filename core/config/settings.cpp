@@ -97,6 +97,9 @@ Result<Settings> Settings::Resolve(const std::vector<OptionSpec>& specs,
         return InvalidArgument("{}: there is no setting '{}'{}", origin, entry.key,
                                close.empty() ? "" : "; did you mean '" + close + "'?");
       }
+      if (spec->name == "config") {
+        return InvalidArgument("{}: a config file cannot name another one", origin);
+      }
       if (!seen.emplace(spec->name, entry.line).second) {
         return InvalidArgument("{}: {} was already set in line {}", origin, spec->name,
                                seen[spec->name]);

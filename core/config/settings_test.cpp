@@ -28,6 +28,12 @@ std::vector<OptionSpec> Specs() {
        .help = "",
        .group = "",
        .is_secret = true},
+      {.name = "config",
+       .aliases = {},
+       .type = OptionType::kString,
+       .default_value = "",
+       .help = "",
+       .group = ""},
       {.name = "moe-backend",
        .aliases = {"moe-strategy"},
        .type = OptionType::kString,
@@ -110,6 +116,7 @@ TEST_F(SettingsTest, WhatIsWrongIsNamedWithItsPlace) {
   EXPECT_NE(message("a: &x [1]\nb: *x").find(":1"), std::string::npos);
   EXPECT_NE(message("- 1\n- 2").find("list"), std::string::npos);
   EXPECT_NE(message("port: 1\n---\nport: 2").find("more than one"), std::string::npos);
+  EXPECT_NE(message("config: other.yaml").find("cannot name another"), std::string::npos);
   EXPECT_EQ(message(""), "accepted");
   EXPECT_EQ(Settings::Resolve(Specs(), {}, {}, "/does/not/exist").status().code(),
             StatusCode::kNotFound);
@@ -119,6 +126,15 @@ TEST_F(SettingsTest, ASecretNeverShowsInAMessage) {
   const auto settings = Settings::Resolve(Specs(), {{"api-key", {"a", "hunter2"}}}, {}, "");
   ASSERT_FALSE(settings.ok());
   EXPECT_EQ(settings.status().message().find("hunter2"), std::string::npos);
+}
+
+TEST_F(SettingsTest, ASecretIsWhatAHeaderCanCarry) {
+  for (const std::string key : {"two words", "line\nbreak", "\x01", "sch\xc3\xbcssel"}) {
+    const auto settings = Settings::Resolve(Specs(), {{"api-key", {key}}}, {}, "");
+    ASSERT_FALSE(settings.ok()) << key;
+    EXPECT_EQ(settings.status().message().find(key), std::string::npos);
+  }
+  EXPECT_TRUE(Settings::Resolve(Specs(), {{"api-key", {"sk-!~_=.9"}}}, {}, "").ok());
 }
 
 TEST(OptionSpecTest, SizesHaveUnits) {

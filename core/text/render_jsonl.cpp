@@ -87,8 +87,11 @@ Status RenderJsonl(std::istream* in, std::ostream* out, const RenderLimits& limi
     FT_ASSIGN_OR_RETURN(const json::Value answer, Answer(*request, limits, number));
     *out << json::Write(answer) << '\n';
     if (!out->flush()) {
-      return Internal("the answer to line {} cannot be written", number);
+      return Unavailable("the answer to line {} cannot be written", number);
     }
+  }
+  if (in->bad()) {
+    return Unavailable("the input cannot be read");
   }
   return {};
 }

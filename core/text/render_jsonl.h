@@ -15,7 +15,7 @@ namespace ft::text {
 /// their written form; a line ends at "\n" only; an empty last line is none. A message that the
 /// template raised is passed on alone.
 /// Errors: kInvalidArgument naming the line number (from 1): not JSON, no template, bad time;
-/// kInternal: `out` cannot be written.
+/// kUnavailable: `in` cannot be read or `out` not written.
 Status RenderJsonl(std::istream* in, std::ostream* out, const RenderLimits& limits = {});
 
 }  // namespace ft::text

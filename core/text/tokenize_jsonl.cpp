@@ -1,6 +1,7 @@
 #include "core/text/tokenize_jsonl.h"
 
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <string>
 #include <utility>
@@ -15,8 +16,8 @@ namespace ft::text {
 namespace {
 
 // Reads up to "\n" or the end. False at the end, with nothing read.
-// Errors: kResourceExhausted: longer than kMaxJsonlLineBytes.
-Result<bool> ReadLine(std::istream* in, std::string* line) {
+// Errors: kResourceExhausted: longer than kMaxJsonlLineBytes; kUnavailable: `in` cannot be read.
+Result<bool> ReadLine(std::istream* in, std::string* line) try {
   line->clear();
   std::streambuf* buffer = in->rdbuf();
   while (true) {
@@ -32,6 +33,10 @@ Result<bool> ReadLine(std::istream* in, std::string* line) {
     }
     *line += static_cast<char>(c);
   }
+
+} catch (const std::exception& error) {  // the buffer throws what a stream would swallow
+
+  return Unavailable("the input cannot be read: {}", error.what());
 }
 
 Result<const json::Value*> Member(const json::Value& line, const char* key) {
@@ -120,10 +125,12 @@ Status TokenizeJsonl(const Tokenizer& tokenizer,
     *answer += '\n';
     out->write(answer->data(), static_cast<std::streamsize>(answer->size()));
     if (!out->good()) {
-      return Internal("line {}: the answer cannot be written", number);
+      return Unavailable("line {}: the answer cannot be written", number);
     }
   }
-  out->flush();
+  if (!out->flush()) {
+    return Unavailable("the last answers cannot be written");
+  }
   return Status();
 }
 

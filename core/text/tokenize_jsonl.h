@@ -22,8 +22,8 @@ inline constexpr size_t kMaxJsonlLineBytes = size_t{256} << 20;
 /// with `decode` {"ids": [...]} with {"text": t}. A line ends at "\n" only; a last line without it
 /// counts; other members are ignored. Answers of the lines before a bad one are on `out`.
 /// Errors: kInvalidArgument naming the line number (from 1): not JSON, member missing or of the
-/// wrong kind, text that is not UTF-8; kResourceExhausted: a line or text is too long; kInternal:
-/// `out` cannot be written.
+/// wrong kind, text that is not UTF-8; kResourceExhausted: a line or text is too long;
+/// kUnavailable: `in` cannot be read or `out` not written.
 Status TokenizeJsonl(const Tokenizer& tokenizer,
                      const TokenizeJsonlOptions& options,
                      std::istream* in,

@@ -54,6 +54,26 @@ TEST_F(TokenizeJsonlTest, SpecialTokensAreAddedAndSkippedWhenAsked) {
             "{\"text\":\"a\"}\n");
 }
 
+TEST_F(TokenizeJsonlTest, WhatCannotBeReadOrWrittenIsAnError) {
+  struct Unreadable : std::streambuf {
+    int_type underflow() override { throw std::ios_base::failure("is a directory"); }
+  } unreadable;
+
+  std::istream in(&unreadable);
+  std::ostringstream out;
+  EXPECT_EQ(TokenizeJsonl(*tokenizer_, {}, &in, &out).code(), StatusCode::kUnavailable);
+
+  struct Full : std::streambuf {
+    int sync() override { return -1; }
+
+    std::streamsize xsputn(const char*, std::streamsize n) override { return n; }
+  } full;
+
+  std::istringstream line("{\"text\":\"a\"}\n");
+  std::ostream to_full(&full);
+  EXPECT_EQ(TokenizeJsonl(*tokenizer_, {}, &line, &to_full).code(), StatusCode::kUnavailable);
+}
+
 TEST_F(TokenizeJsonlTest, ABadLineIsNamedAndTheOnesBeforeAreAnswered) {
   for (const char* bad : {"nonsense", "", "[]", "{\"ids\":[1]}", "{\"text\":1}", "{\"text\":\"a\"",
                           "{\"text\":\"\xFF\"}"}) {
