@@ -30,7 +30,7 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
 }
 
 spdlog::logger& Logger() {
-  static const std::shared_ptr<spdlog::logger> logger = [] {
+  static const std::shared_ptr<spdlog::logger> kLogger = [] {
     auto made = std::make_shared<spdlog::logger>(
         "ft", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     made->set_pattern("%H:%M:%S.%e %^%l%$ %v");
@@ -38,7 +38,7 @@ spdlog::logger& Logger() {
     made->flush_on(spdlog::level::info);
     return made;
   }();
-  return *logger;
+  return *kLogger;
 }
 
 std::string Escaped(std::string_view text) {

@@ -118,6 +118,7 @@ class [[nodiscard]] Result : public tl::expected<T, Status> {
     }                                   \
   } while (false)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): `lhs` may be a declaration
 /// `FT_ASSIGN_OR_RETURN(auto x, F())`: the value of a Result, or return its Status.
 #define FT_ASSIGN_OR_RETURN(lhs, expr) \
   FT_ASSIGN_OR_RETURN_INNER(FT_CONCAT(ft_result_, __LINE__), lhs, expr)
@@ -127,3 +128,4 @@ class [[nodiscard]] Result : public tl::expected<T, Status> {
     return tmp.status();                          \
   }                                               \
   lhs = std::move(tmp).value()
+// NOLINTEND(bugprone-macro-parentheses)

@@ -62,6 +62,7 @@ const OptionSpec* FindByFileKey(const std::vector<OptionSpec>& specs, std::strin
 
 std::vector<std::string> FileKeys(const std::vector<OptionSpec>& specs) {
   std::vector<std::string> keys;
+  keys.reserve(specs.size());
   for (const OptionSpec& spec : specs) {
     keys.push_back(spec.FileKey());
   }
@@ -87,28 +88,7 @@ Result<Settings> Settings::Resolve(const std::vector<OptionSpec>& specs,
     result.settings_[spec.name] = std::move(setting);
   }
   if (!config_file.empty()) {
-    FT_ASSIGN_OR_RETURN(const std::vector<YamlEntry> entries, ReadYamlFile(config_file));
-    std::map<std::string, int> seen;
-    for (const YamlEntry& entry : entries) {
-      const std::string origin = fmt::format("{}:{}", config_file, entry.line);
-      const OptionSpec* spec = FindByFileKey(specs, entry.key);
-      if (spec == nullptr) {
-        const std::string close = ClosestWord(entry.key, FileKeys(specs));
-        return InvalidArgument("{}: there is no setting '{}'{}", origin, entry.key,
-                               close.empty() ? "" : "; did you mean '" + close + "'?");
-      }
-      if (spec->name == "config") {
-        return InvalidArgument("{}: a config file cannot name another one", origin);
-      }
-      if (!seen.emplace(spec->name, entry.line).second) {
-        return InvalidArgument("{}: {} was already set in line {}", origin, spec->name,
-                               seen[spec->name]);
-      }
-      if (entry.is_list && spec->type != OptionType::kList) {
-        return InvalidArgument("{}: {} takes one value, not a list", origin, spec->name);
-      }
-      FT_ASSIGN_OR_RETURN(result.settings_[spec->name], MakeSetting(*spec, entry.values, origin));
-    }
+    FT_RETURN_IF_ERROR(result.ApplyFile(config_file));
   }
   for (const OptionSpec& spec : specs) {
     const auto found = environment.find(spec.EnvironmentName());
@@ -127,6 +107,32 @@ Result<Settings> Settings::Resolve(const std::vector<OptionSpec>& specs,
     FT_ASSIGN_OR_RETURN(result.settings_[name], MakeSetting(*spec, texts, "flag --" + name));
   }
   return result;
+}
+
+Status Settings::ApplyFile(const std::string& config_file) {
+  FT_ASSIGN_OR_RETURN(const std::vector<YamlEntry> entries, ReadYamlFile(config_file));
+  std::map<std::string, int> seen;
+  for (const YamlEntry& entry : entries) {
+    const std::string origin = fmt::format("{}:{}", config_file, entry.line);
+    const OptionSpec* spec = FindByFileKey(specs_, entry.key);
+    if (spec == nullptr) {
+      const std::string close = ClosestWord(entry.key, FileKeys(specs_));
+      return InvalidArgument("{}: there is no setting '{}'{}", origin, entry.key,
+                             close.empty() ? "" : "; did you mean '" + close + "'?");
+    }
+    if (spec->name == "config") {
+      return InvalidArgument("{}: a config file cannot name another one", origin);
+    }
+    if (!seen.emplace(spec->name, entry.line).second) {
+      return InvalidArgument("{}: {} was already set in line {}", origin, spec->name,
+                             seen[spec->name]);
+    }
+    if (entry.is_list && spec->type != OptionType::kList) {
+      return InvalidArgument("{}: {} takes one value, not a list", origin, spec->name);
+    }
+    FT_ASSIGN_OR_RETURN(settings_[spec->name], MakeSetting(*spec, entry.values, origin));
+  }
+  return Status();
 }
 
 const Setting& Settings::Get(std::string_view name) const {

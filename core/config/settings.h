@@ -52,6 +52,8 @@ class Settings {
   const std::vector<OptionSpec>& specs() const { return specs_; }
 
  private:
+  Status ApplyFile(const std::string& config_file);
+
   std::vector<OptionSpec> specs_;
   std::map<std::string, Setting, std::less<>> settings_;
 };

@@ -58,7 +58,7 @@ class Builder {
   bool EndArray(rapidjson::SizeType /*count*/) { return Close(); }
 
   bool Key(const char* text, rapidjson::SizeType length, bool /*copy*/) {
-    Open_& top = stack_.back();
+    OpenContainer& top = stack_.back();
     top.key.assign(text, length);
     top.duplicate_of = FindOrRemember(&top);
     if (top.duplicate_of != kNone &&
@@ -76,7 +76,7 @@ class Builder {
  private:
   static constexpr size_t kNone = ~size_t{0};
 
-  struct Open_ {
+  struct OpenContainer {
     Value value;
     std::string key;                                 // of the member being read
     size_t duplicate_of = kNone;                     // position of an earlier member with this key
@@ -97,7 +97,7 @@ class Builder {
   }
 
   // Position of the member with the key being read, or kNone; then its position will be the end.
-  static size_t FindOrRemember(Open_* open) {
+  static size_t FindOrRemember(OpenContainer* open) {
     const Object& object = open->value.as_object();
     if (object.size() < kSmallObject) {
       const auto found = std::find_if(object.begin(), object.end(), [open](const Member& member) {
@@ -134,7 +134,7 @@ class Builder {
       root_ = std::move(value);
       return true;
     }
-    Open_& top = stack_.back();
+    OpenContainer& top = stack_.back();
     if (top.value.is_array()) {
       top.value.Append(std::move(value));
     } else if (top.duplicate_of != kNone) {
@@ -146,7 +146,7 @@ class Builder {
   }
 
   const ParseOptions& options_;
-  std::vector<Open_> stack_;
+  std::vector<OpenContainer> stack_;
   Value root_;
   std::string problem_;
 };

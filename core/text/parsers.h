@@ -148,6 +148,8 @@ class StreamParser {
   static Result<StreamParser> Create(const StreamParserOptions& options);
 
   ~StreamParser();
+  StreamParser(const StreamParser&) = delete;
+  StreamParser& operator=(const StreamParser&) = delete;
   StreamParser(StreamParser&&) noexcept;
   StreamParser& operator=(StreamParser&&) noexcept;
 

@@ -99,6 +99,8 @@ class StreamDecoder {
   /// `tokenizer` must outlive this.
   explicit StreamDecoder(const Tokenizer* tokenizer, DecodeOptions options = {});
   ~StreamDecoder();
+  StreamDecoder(const StreamDecoder&) = delete;
+  StreamDecoder& operator=(const StreamDecoder&) = delete;
   StreamDecoder(StreamDecoder&&) noexcept;
   StreamDecoder& operator=(StreamDecoder&&) noexcept;
 

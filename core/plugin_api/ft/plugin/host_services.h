@@ -3,6 +3,8 @@
  * [owner] (the thread that calls the component) . */
 #ifndef FT_PLUGIN_HOST_SERVICES_H
 #define FT_PLUGIN_HOST_SERVICES_H
+/* NOLINTBEGIN(modernize-*,readability-*,cppcoreguidelines-*,google-*,bugprone-*): plain C by
+ * contract */
 #include "ft/plugin/abi.h"
 #include "ft/plugin/tensor.h"
 FT_C_BEGIN
@@ -108,4 +110,5 @@ typedef struct ft_svc_config {
 #define FT_TAG_SVC_CONFIG 0x434f4e53u
 #define FT_TAG_EXEC 0x45584543u
 FT_C_END
+/* NOLINTEND(modernize-*,readability-*,cppcoreguidelines-*,google-*,bugprone-*) */
 #endif

@@ -6,6 +6,8 @@
  * in top-k order wherever each was computed. */
 #ifndef FT_PLUGIN_MOE_BACKEND_H
 #define FT_PLUGIN_MOE_BACKEND_H
+/* NOLINTBEGIN(modernize-*,readability-*,cppcoreguidelines-*,google-*,bugprone-*): plain C by
+ * contract */
 #include "ft/plugin/host_services.h"
 #include "ft/plugin/quantization.h"
 FT_C_BEGIN
@@ -156,4 +158,5 @@ typedef struct ft_moe_backend {
 #define FT_TAG_MOE_COUNTERS 0x4d4f454eu
 #define FT_TAG_SVC_EXPERTS 0x45585053u
 FT_C_END
+/* NOLINTEND(modernize-*,readability-*,cppcoreguidelines-*,google-*,bugprone-*) */
 #endif

@@ -5,6 +5,8 @@
  * The host chains them: pieces -> reasoning parser -> its CONTENT pieces -> tool parser. */
 #ifndef FT_PLUGIN_PARSER_H
 #define FT_PLUGIN_PARSER_H
+/* NOLINTBEGIN(modernize-*,readability-*,cppcoreguidelines-*,google-*,bugprone-*): plain C by
+ * contract */
 #include "ft/plugin/abi.h"
 FT_C_BEGIN
 #define FT_PARSER_MAJOR 0u
@@ -78,4 +80,5 @@ typedef struct ft_parser {
 #define FT_TAG_PARSER 0x50415231u
 #define FT_TAG_PARSER_OPTIONS 0x5041524fu
 FT_C_END
+/* NOLINTEND(modernize-*,readability-*,cppcoreguidelines-*,google-*,bugprone-*) */
 #endif

@@ -11,6 +11,8 @@
  * lies in memory. */
 #ifndef FT_PLUGIN_QUANTIZATION_H
 #define FT_PLUGIN_QUANTIZATION_H
+/* NOLINTBEGIN(modernize-*,readability-*,cppcoreguidelines-*,google-*,bugprone-*): plain C by
+ * contract */
 #include "ft/plugin/host_services.h"
 FT_C_BEGIN
 #define FT_QUANTIZATION_MAJOR 0u
@@ -205,4 +207,5 @@ typedef struct ft_quantization {
 #define FT_TAG_EXPERT_ARGS 0x45585041u
 #define FT_TAG_LAYOUT_INFO 0x4c41594fu
 FT_C_END
+/* NOLINTEND(modernize-*,readability-*,cppcoreguidelines-*,google-*,bugprone-*) */
 #endif

@@ -1,5 +1,7 @@
 #ifndef FT_PLUGIN_TENSOR_H
 #define FT_PLUGIN_TENSOR_H
+/* NOLINTBEGIN(modernize-*,readability-*,cppcoreguidelines-*,google-*,bugprone-*): plain C by
+ * contract */
 #include "ft/plugin/abi.h"
 
 /* Element types; the numbers are those of core/tensor/dtype.h. Append only. */
@@ -37,4 +39,5 @@ typedef struct ft_tensor {
 } ft_tensor;
 
 FT_STATIC_ASSERT(sizeof(ft_tensor) == 48, "tensor is frozen by value, it has no header");
+/* NOLINTEND(modernize-*,readability-*,cppcoreguidelines-*,google-*,bugprone-*) */
 #endif
