@@ -1,4 +1,4 @@
-"""Runs `ft` as a user does and reads what it writes; knows nothing of what the answers should be."""
+"""Runs `ft` as a user does and reads what it writes; knows nothing of the right answers."""
 
 import array
 import json

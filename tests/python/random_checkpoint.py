@@ -90,7 +90,9 @@ def write(folder, layers=4, experts=64, hidden=512, intermediate=512, seed=1):
         for entry in header.values():
             begin, end = entry["data_offsets"]
             is_norm = len(entry["shape"]) == 1
-            file.write(ONE_BF16 * ((end - begin) // 2) if is_norm else random_bf16(rng, end - begin))
+            file.write(
+                ONE_BF16 * ((end - begin) // 2) if is_norm else random_bf16(rng, end - begin)
+            )
     return 3 * 2 * hidden * intermediate
 
 

@@ -77,7 +77,12 @@ def write(folder, pieces, template=TEMPLATE, config=None, generation=None, eos="
 
 
 def write_tokenizer(folder, vocab, added, template, eos):
-    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    level = {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "trim_offsets": True,
+        "use_regex": False,
+    }
     tokenizer = {
         "version": "1.0",
         "truncation": None,

@@ -1,4 +1,4 @@
-"""Cases from public reports, on checkpoints whose reply is known to the token (C05 C09 C10 C14 C15)."""
+"""Cases from public reports, on checkpoints with a known reply (C05 C09 C14 C15)."""
 
 import contextlib
 
@@ -37,9 +37,7 @@ def serving(folder, pieces, *flags, **files):
 
 def reply(server, **request):
     request = {"max_tokens": 30, **request}
-    return both_ways(
-        server.client(), model="model", messages=ASK, temperature=0, **request
-    )
+    return both_ways(server.client(), model="model", messages=ASK, temperature=0, **request)
 
 
 def test_a_model_that_never_thinks_answers_in_content(tmp_path):
@@ -57,7 +55,17 @@ def test_a_model_that_never_thinks_answers_in_content(tmp_path):
 
 
 def test_calls_whole_and_cut(tmp_path):
-    call = [b"Let me see. ", "<tool_call>", b'\n{"name": "f", ', b'"arguments": ', b'{"city": "Pa', b'ris"}}', b"\n", "</tool_call>", "<|im_end|>"]
+    call = [
+        b"Let me see. ",
+        "<tool_call>",
+        b'\n{"name": "f", ',
+        b'"arguments": ',
+        b'{"city": "Pa',
+        b'ris"}}',
+        b"\n",
+        "</tool_call>",
+        "<|im_end|>",
+    ]
     with serving(tmp_path / "model", call, "--tool-call-parser", "qwen25") as server:
         got = reply(server, tools=TOOLS)
         assert (got.calls, got.finish) == ([("f", {"city": "Paris"})], "tool_calls")

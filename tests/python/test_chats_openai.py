@@ -1,6 +1,6 @@
 """Every reference chat of the tiny models, through `ft serve` and the official client.
 
-FT_FULL_SWEEP=1 takes all five weight formats; otherwise two.
+FT_FULL_SWEEP=1 takes all five weight formats; otherwise one (test_tiny_model.py has another).
 """
 
 import json
@@ -12,7 +12,7 @@ from cli import FT, FULL, SHARED, needs_ft
 from conftest import Server
 from joining import both_ways
 
-FORMATS = ("bf16", "nvfp4", "nvfp4-modelopt", "mxfp4", "fp8") if FULL else ("mxfp4", "fp8")
+FORMATS = ("bf16", "nvfp4", "nvfp4-modelopt", "mxfp4", "fp8") if FULL else ("fp8",)
 FOLDERS = [SHARED / f"models/tiny-moe-{name}" for name in FORMATS]
 SMALL_MARGIN = 0.01  # below it another order of additions may choose another token
 MAX_TOKENS = 120
@@ -107,11 +107,8 @@ def test_the_same_prompts_as_ids_give_the_reference_replies(served):
         reply = client.completions.create(
             model=served.model, prompt=chat["prompt_ids"], temperature=0, max_tokens=MAX_TOKENS
         )
-        text = post(served, "/tokenize", prompt=reply.choices[0].text, add_special_tokens=False)
         assert reply.usage.completion_tokens == len(chat["reply_ids"]), chat["prompt"]
-        assert text["tokens"] == [i for i in chat["reply_ids"] if i != 2039] or (
-            reply.choices[0].text.strip() in chat["reply"]
-        )
+        assert reply.choices[0].text == chat["reply"].removesuffix("<|im_end|>")
 
 
 def test_thinking_is_turned_off_in_every_way(served):

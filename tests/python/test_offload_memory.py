@@ -1,4 +1,4 @@
-"""`--moe-backend offload` never holds more expert bytes than its slots: the process's peak says so."""
+"""`--moe-backend offload` never holds more expert bytes than its slots: measured by peak RSS."""
 
 import os
 import subprocess

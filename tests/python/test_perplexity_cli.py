@@ -1,4 +1,4 @@
-"""`ft eval perplexity` against the references of the tiny models; FT_FULL_SWEEP=1 takes all five."""
+"""`ft eval perplexity` against the tiny models' references; FT_FULL_SWEEP=1 takes all five."""
 
 import json
 

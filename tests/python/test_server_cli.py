@@ -1,4 +1,4 @@
-"""What the command line promises of `ft serve` and its neighbours: exit codes, settings, lifetime."""
+"""What the command line promises of `ft serve` and others: exit codes, settings, lifetime."""
 
 import concurrent.futures
 import json
@@ -19,9 +19,9 @@ TINY = ROOT / "examples/models/tiny-moe-nvfp4"
 SHARDED = SHARED / "golden/models/qwen3_moe-nvfp4-ct"
 OTHER_FAMILY = SHARED / "golden/models/deepseek_v3-yarn"
 AS_REPORTED = (
-    "--max-seq-len-override 262144 --kv-reserve-tokens 262144 --moe-backend offload --moe-cache-auto "
-    "--nvfp4-backend triton --max-running-requests 1 --max-prefill-length 8192 --sampling-defaults model "
-    "--reasoning-parser qwen3 --tool-call-parser qwen3_coder --device sim"
+    "--max-seq-len-override 262144 --kv-reserve-tokens 262144 --moe-backend offload "
+    "--moe-cache-auto --nvfp4-backend triton --max-running-requests 1 --max-prefill-length 8192 "
+    "--sampling-defaults model --reasoning-parser qwen3 --tool-call-parser qwen3_coder --device sim"
 )
 SUM = [{"role": "user", "content": "What is 12 + 30?"}]
 
@@ -93,7 +93,10 @@ def test_deterministic_gives_eight_at_once_what_each_gets_alone(serve):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         assert list(pool.map(ask, questions)) == alone
     plain = serve("--deterministic", "--moe-backend", "resident", "--page-size", "64")
-    assert answer(plain, messages=questions[3], max_tokens=24, logprobs=True, top_logprobs=4) == alone[3]
+    assert (
+        answer(plain, messages=questions[3], max_tokens=24, logprobs=True, top_logprobs=4)
+        == alone[3]
+    )
 
 
 @pytest.mark.parametrize("stream", [True, False])
@@ -193,7 +196,9 @@ REFUSED = [
 
 @pytest.mark.parametrize("code, line", REFUSED, ids=[line for _, line in REFUSED])
 def test_refusals_have_their_exit_code_and_one_message(code, line):
-    done = ft(*(str(TINY) if word == "TINY" else word for word in line.split()), code=code, stdin=b"")
+    done = ft(
+        *(str(TINY) if word == "TINY" else word for word in line.split()), code=code, stdin=b""
+    )
     said = [text for text in done.err.splitlines() if text.startswith("ft: ")]
     assert len(said) == 1 and not done.out
 
@@ -272,13 +277,17 @@ def test_inspect_says_what_can_be_served():
 
 
 def test_settings_come_from_flag_environment_file_and_default(tmp_path):
-    (tmp_path / "ft.yaml").write_text("port: 1\npage_size: 2\nmax_running_requests: 3\napi_key: hidden\n")
+    (tmp_path / "ft.yaml").write_text(
+        "port: 1\npage_size: 2\nmax_running_requests: 3\napi_key: hidden\n"
+    )
     env = {"FT_CONFIG": str(tmp_path / "ft.yaml"), "FT_PORT": "10", "FT_PAGE_SIZE": "20"}
     text = ft("config", "show", "--port", "100", env=env).out
     shown = {line.split()[0]: line.split(None, 2)[1:] for line in text.splitlines()}
     assert shown["port"] == ["100", "flag --port"]
     assert shown["page-size"] == ["20", "environment FT_PAGE_SIZE"]
-    assert shown["max-running-requests"][0] == "3" and shown["max-running-requests"][1].endswith("ft.yaml:3")
+    assert shown["max-running-requests"][0] == "3" and shown["max-running-requests"][1].endswith(
+        "ft.yaml:3"
+    )
     assert shown["num-pages"][1] == "default"
     assert "hidden" not in text
     for wrong in ("nosuch: 1\n", "port: 1\nport: 2\n", "port: [\n", "page_size: 0\n"):
@@ -303,7 +312,6 @@ def test_chat_answers_a_prompt_with_and_without_a_server(serve):
     prompt = ("--prompt", "What is 12 + 30?", "--temperature", "0")
     assert "12 + 30 = 42." in ft("chat", "--model", TINY, *prompt).out
     assert "12 + 30 = 42." in ft("chat", "--server", serve().url, *prompt).out
-
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

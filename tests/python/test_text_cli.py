@@ -14,8 +14,12 @@ TEMPLATES = SHARED / "golden/templates"
 NOW = "2025-03-07T09:05:03"
 
 pytestmark = needs_ft
-each_tokenizer = pytest.mark.parametrize("name", sorted(p.parent.name for p in TOKENIZERS.glob("*/tokenizer.json")))
-each_template = pytest.mark.parametrize("name", sorted(p.parent.name for p in TEMPLATES.glob("*/cases.json")))
+each_tokenizer = pytest.mark.parametrize(
+    "name", sorted(p.parent.name for p in TOKENIZERS.glob("*/tokenizer.json"))
+)
+each_template = pytest.mark.parametrize(
+    "name", sorted(p.parent.name for p in TEMPLATES.glob("*/cases.json"))
+)
 
 
 def lines_of(path):
@@ -66,16 +70,17 @@ def test_long_texts_are_cut_as_the_library_cuts_them(name):
 def check_rendered(cases):
     got = answers(
         ("render", "--jsonl"),
-        [{"template": c["template"], "context": c["context"], "now": c.get("now", NOW)} for c in cases],
+        [
+            {"template": c["template"], "context": c["context"], "now": c.get("now", NOW)}
+            for c in cases
+        ],
     )
     for answer, case in zip(got, cases):
         if "rendered" in case:
             assert answer == {"text": case["rendered"]}, case
         else:
             assert set(answer) == {"error"}, (answer, case)
-            assert case["error"].get("message", "") in json.dumps(answer["error"], ensure_ascii=False) or (
-                case["error"]["message"] in answer["error"]
-            )
+            assert case["error"].get("message", "") in answer["error"]
 
 
 @each_template
