@@ -127,6 +127,12 @@ Status ServeSession::Check(const std::string& model) {
       return InvalidArgument("--default-chat-template-kwargs must be a JSON object{}",
                              kwargs.ok() ? "" : ": " + kwargs.status().message());
     }
+    for (const char* const reserved : {"messages", "tools", "chat_template"}) {
+      if (kwargs->Find(reserved) != nullptr) {
+        return InvalidArgument("--default-chat-template-kwargs: {} comes from each request",
+                               reserved);
+      }
+    }
     template_kwargs_ = std::move(*kwargs);
   }
   model_ = model;

@@ -10,6 +10,7 @@
 #include "core/checkpoint/tensor_index.h"
 #include "core/json/parse.h"
 #include "core/models/registry.h"
+#include "core/text/chat_template.h"
 #include "core/text/tokenizer/tokenizer.h"
 
 namespace ft {
@@ -62,6 +63,14 @@ std::vector<int64_t> TokenizerStopIds(ModelReport* report) {
   }
   const std::optional<text::NamedToken>& eos = (*tokenizer)->config().eos_token;
   return eos && eos->id ? std::vector<int64_t>{*eos->id} : std::vector<int64_t>{};
+}
+
+// A template that does not parse makes the model unservable, as `ft serve` refuses it too.
+void CheckTemplates(ModelReport* report) {
+  const auto templates = text::ChatTemplateSet::Load(report->dir);
+  if (!templates.ok() && report->servable.ok()) {
+    report->servable = templates.status();
+  }
 }
 
 void SayWhatFtDoes(ModelReport* report) {
@@ -132,6 +141,7 @@ Result<ModelReport> InspectModel(const std::string& dir,
   report.template_kind = TemplateKind(dir);
   report.servable = CheckFamily(config, index, quantizations, &report);
   const auto tokenizer_stop_ids = TokenizerStopIds(&report);
+  CheckTemplates(&report);
   report.stop_ids = CollectStopIds(config, tokenizer_stop_ids);
   SayWhatFtDoes(&report);
   return report;

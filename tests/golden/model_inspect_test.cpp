@@ -67,6 +67,15 @@ TEST_F(InspectTest, SaysWhatAWholeModelIs) {
   EXPECT_NE(json::Write(ReportToJson(report)).find("\"servable\":true"), std::string::npos);
 }
 
+TEST_F(InspectTest, ATemplateThatDoesNotParseIsNotServable) {
+  std::ofstream(folder_ + "/chat_template.jinja") << "{{ messages";
+  const ModelReport report = Report(folder_);
+  EXPECT_EQ(report.servable.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(report.servable.message().find("chat template"), std::string::npos);
+  std::ofstream(folder_ + "/chat_template.jinja") << "{{ messages }}";
+  EXPECT_TRUE(Report(folder_).servable.ok());
+}
+
 TEST_F(InspectTest, CountsATiedTableOnce) {
   const ModelReport report = Report(FT_SOURCE_DIR "/tests/golden/models/llama-rope3");
   ASSERT_EQ(report.dtypes.size(), 1U);
