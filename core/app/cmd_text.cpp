@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/checkpoint/hub_cache.h"
 #include "core/json/parse.h"
+#include "core/json/write.h"
 #include "core/text/chat_template.h"
 #include "core/text/render_jsonl.h"
 #include "core/text/tokenize_jsonl.h"
@@ -37,6 +38,25 @@ Status Tokenize(const Invocation& invocation) {
                              &std::cin, &std::cout);
 }
 
+// The prompt of a conversation; of a list of conversations, a JSON array of their prompts.
+Result<std::string> RenderMessages(const text::ChatTemplateSet& templates,
+                                   const json::Value& messages,
+                                   const text::ApplyOptions& options) {
+  const bool is_batch =
+      messages.is_array() && !messages.as_array().empty() && messages.as_array().front().is_array();
+  if (!is_batch) {
+    FT_ASSIGN_OR_RETURN(const json::Value normal, text::NormalizeMessages(messages));
+    return templates.Apply(normal, options);
+  }
+  json::Value prompts = json::Value::MakeArray();
+  for (const json::Value& conversation : messages.as_array()) {
+    FT_ASSIGN_OR_RETURN(const json::Value normal, text::NormalizeMessages(conversation));
+    FT_ASSIGN_OR_RETURN(std::string prompt, templates.Apply(normal, options));
+    prompts.Append(json::Value(std::move(prompt)));
+  }
+  return json::Write(prompts);
+}
+
 // A context file for --model is what the Python library's apply_chat_template is given: messages,
 // tools, perhaps a chat_template, and further variables. Nothing is added to it.
 Status RenderContext(const Settings& settings) {
@@ -56,7 +76,6 @@ Status RenderContext(const Settings& settings) {
     return DataLoss("{}: no \"messages\"; it must be an object with messages and perhaps tools",
                     path);
   }
-  FT_ASSIGN_OR_RETURN(const json::Value normal, text::NormalizeMessages(*messages));
   text::ApplyOptions options;
   json::Value kwargs = json::Value::MakeObject();
   for (const json::Member& member : context->as_object()) {
@@ -68,7 +87,7 @@ Status RenderContext(const Settings& settings) {
   }
   options.tools = context->Find("tools");
   options.kwargs = &kwargs;
-  FT_ASSIGN_OR_RETURN(const std::string prompt, templates.Apply(normal, options));
+  FT_ASSIGN_OR_RETURN(const std::string prompt, RenderMessages(templates, *messages, options));
   std::fwrite(prompt.data(), 1, prompt.size(), stdout);
   return Status();
 }
