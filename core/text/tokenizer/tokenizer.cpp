@@ -198,7 +198,7 @@ Result<std::unique_ptr<Tokenizer>> Tokenizer::FromJson(std::string_view tokenize
 
 Result<std::unique_ptr<Tokenizer>> Tokenizer::Load(const std::string& dir) {
   const std::string path = JoinPath(dir, "tokenizer.json");
-  if (!FileExists(path)) {
+  if (DirectoryExists(dir) && !FileExists(path)) {
     return DataLoss(
         "{}: missing: ft needs it for text; fetch it, or convert the tokenizer the model has",
         path);
