@@ -281,6 +281,11 @@ Result<ParsedArguments> ParseArguments(const std::vector<Command>& commands,
   if (args.empty()) {
     return InvalidArgument("a command is needed; see ft --help");
   }
+  if (args[0] == "help" && args.size() > 1) {  // `ft help serve` is `ft serve --help`
+    std::vector<std::string> words(args.begin() + 1, args.end());
+    words.emplace_back("--help");
+    return ParseArguments(commands, words);
+  }
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
     parsed.text = HelpText(commands);
     return parsed;

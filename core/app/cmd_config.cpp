@@ -14,6 +14,9 @@ int RunConfigShow(const Invocation& invocation) {
     return 0;
   }
   for (const json::Value& entry : document.as_array()) {
+    if (entry.Find("name")->as_string() == "json") {
+      continue;  // says how to print, and is no setting of serve
+    }
     const json::Value& value = *entry.Find("value");
     const std::string text = value.is_string() ? value.as_string()
                              : value.is_null() ? std::string("-")

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <poll.h>
 #include <unistd.h>
 
 #include "core/app/arguments.h"
@@ -47,6 +48,12 @@ std::string ConfigFile(const ParsedArguments& parsed,
   }
   const auto variable = environment.find("FT_CONFIG");
   return variable == environment.end() ? std::string() : variable->second;
+}
+
+// Whether nobody reads our output any more, as in `ft config show | head -1`: that is no fault.
+bool IsReaderGone() {
+  pollfd output = {.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
 int Run(const std::vector<std::string>& args, const char* program) {
@@ -99,6 +106,9 @@ int main(int argc, char** argv) {
   // A write that failed earlier shows in ferror only.
   const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (!is_written && code == 0) {
+    if (ft::app::IsReaderGone()) {
+      return 1;
+    }
     return ft::app::PrintError(ft::Unavailable("standard output cannot be written"));
   }
   return code;

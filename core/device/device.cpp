@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/errors.h"
-#include "core/base/log.h"
 #include "core/base/memory_info.h"
 #include "core/device/cpu_device.h"
 #include "core/device/sim_device.h"
@@ -11,11 +10,7 @@
 namespace ft {
 
 Result<std::unique_ptr<Device>> MakeDevice(std::string_view spec) {
-  if (spec == "auto") {
-    FT_LOG(kInfo, "device: cpu (auto: this build has no accelerator devices yet)");
-    return MakeCpuDevice();
-  }
-  if (spec == "cpu") {
+  if (spec == "auto" || spec == "cpu") {
     return MakeCpuDevice();
   }
   if (spec == "sim" || spec == "sim:rtx3090") {

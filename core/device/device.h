@@ -128,10 +128,9 @@ class Device {
   virtual DeviceCounters counters() const = 0;
 };
 
-/// Reads `--device`: "auto", "cpu", "sim" (= "sim:rtx3090"). `auto` is `cpu` for now, with the
-/// reason in the log. The memory of `sim` is 24 GiB, or half of this machine's where that is less.
-/// Errors: kUnimplemented for `cuda:N`, other presets and files, by name;
-/// kInvalidArgument for anything else.
+/// Reads `--device`: "auto", "cpu", "sim" (= "sim:rtx3090"). `auto` is `cpu` for now. The memory of
+/// `sim` is 24 GiB, or half of this machine's where that is less. Errors: kUnimplemented for
+/// `cuda:N`, other presets and files, by name; kInvalidArgument for anything else.
 Result<std::unique_ptr<Device>> MakeDevice(std::string_view spec);
 
 }  // namespace ft

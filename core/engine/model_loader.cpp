@@ -180,7 +180,7 @@ Status ModelLoading::Check() {
   state_.pool = std::make_unique<ThreadPool>(options_.num_threads);
   FT_ASSIGN_OR_RETURN(state_.device, MakeDevice(options_.device));
   Choose("device", state_.device->name(),
-         options_.device == "auto" ? "the only kind that works here" : "asked for");
+         options_.device == "auto" ? "auto: this ft has no accelerator devices yet" : "asked for");
 
   uint64_t limit = options_.memory_limit_bytes;
   if (limit == 0) {

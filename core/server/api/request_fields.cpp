@@ -172,7 +172,7 @@ ApiResult<json::Value> ParseBody(std::string_view body, size_t max_bytes, int ma
   Result<json::Value> parsed = json::Parse(body, options);
   if (!parsed.ok()) {
     return tl::unexpected(
-        BadRequest("invalid_json", "", "the body is not valid: {}", parsed.status().message()));
+        BadRequest("invalid_json", "", "the body is not valid {}", parsed.status().message()));
   }
   return std::move(parsed).value();
 }
