@@ -55,7 +55,7 @@ BigInt BigInt::FromDigits(std::string_view digits, int base) {
       limbs.push_back(static_cast<uint32_t>(carry));
     }
   }
-  return Make(std::move(limbs), false);
+  return Make(std::move(limbs), /*is_negative=*/false);
 }
 
 size_t BigInt::BitLength() const {
@@ -230,8 +230,8 @@ std::pair<BigInt::Limbs, BigInt::Limbs> BigInt::DivMod(const Limbs& a, const Lim
     return {quotient, remainder == 0 ? Limbs{} : Limbs{remainder}};
   }
   const int shift = std::countl_zero(b.back());
-  const Limbs divisor = Make(b, false).Shifted(shift).limbs_;
-  Limbs rest = Make(a, false).Shifted(shift).limbs_;
+  const Limbs divisor = Make(b, /*is_negative=*/false).Shifted(shift).limbs_;
+  Limbs rest = Make(a, /*is_negative=*/false).Shifted(shift).limbs_;
   rest.resize(std::max(rest.size(), a.size()) + 1, 0);
   const size_t n = divisor.size();
   Limbs quotient(rest.size() - n, 0);
@@ -271,7 +271,7 @@ std::pair<BigInt::Limbs, BigInt::Limbs> BigInt::DivMod(const Limbs& a, const Lim
     quotient[j] = static_cast<uint32_t>(guess);
   }
   Trim(&quotient);
-  return {quotient, Make(std::move(rest), false).Shifted(-shift).limbs_};
+  return {quotient, Make(std::move(rest), /*is_negative=*/false).Shifted(-shift).limbs_};
 }
 
 std::pair<BigInt, BigInt> BigInt::FloorDivMod(const BigInt& a, const BigInt& b) {
@@ -298,7 +298,7 @@ double BigInt::TrueDivide(const BigInt& a, const BigInt& b) {
   const Limbs numerator = shift > 0 ? a.Shifted(shift).limbs_ : a.limbs_;
   const Limbs denominator = shift < 0 ? b.Shifted(-shift).limbs_ : b.limbs_;
   auto [quotient, remainder] = DivMod(numerator, denominator);
-  BigInt q = Make(std::move(quotient), false);
+  BigInt q = Make(std::move(quotient), /*is_negative=*/false);
   const int64_t num_bits = static_cast<int64_t>(q.BitLength());
   // Below the smallest normal number fewer bits are kept.
   const int64_t exponent = num_bits - shift;  // value is in [2^(exponent-1), 2^exponent)

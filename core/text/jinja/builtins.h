@@ -65,8 +65,8 @@ class BoundArgs {
 
   const Value& at(size_t index) const { return *values_[index]; }
 
-  Value get(size_t index, Value otherwise) const {
-    return values_[index] ? *values_[index] : std::move(otherwise);
+  Value get(size_t index, const Value& otherwise) const {
+    return values_[index] ? *values_[index] : otherwise;
   }
 
   /// An integer argument. Errors: another type.

@@ -158,7 +158,7 @@ Status Interp::RunBlock(const Stmt& block, std::string* out) {
   if (call_depth_ >= kMaxCallDepth) {
     return ResourceExhausted("blocks call each other more than {} deep", kMaxCallDepth);
   }
-  Activation* frame = NewActivation(block.function.num_slots, nullptr);
+  Activation* frame = NewActivation(block.function.num_slots, /*parent=*/nullptr);
   if (block.self_slot >= 0) {
     frame->slots[static_cast<size_t>(block.self_slot)] =
         Value::Obj(heap_.New<Object>(ObjectKind::kTemplateRef));

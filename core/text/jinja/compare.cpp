@@ -12,6 +12,11 @@
 namespace ft::jinja {
 namespace {
 
+template <typename T>
+int Order(T x, T y) {
+  return x < y ? -1 : (x > y ? 1 : 0);
+}
+
 // Order of two numbers: -1, 0, 1, or nothing when one is NaN. Exact for any mix.
 std::optional<int> CompareNumbers(const Value& a, const Value& b) {
   if (a.is_float() && b.is_float()) {
@@ -20,11 +25,11 @@ std::optional<int> CompareNumbers(const Value& a, const Value& b) {
     if (std::isnan(x) || std::isnan(y)) {
       return std::nullopt;
     }
-    return x < y ? -1 : (x > y ? 1 : 0);
+    return Order(x, y);
   }
   if (!a.is_float() && !b.is_float()) {
     if (!a.is_big_int() && !b.is_big_int()) {
-      return a.as_int() < b.as_int() ? -1 : (a.as_int() > b.as_int() ? 1 : 0);
+      return Order(a.as_int(), b.as_int());
     }
     return BigInt::Compare(ToBigInt(a), ToBigInt(b));
   }
@@ -41,7 +46,7 @@ std::optional<int> CompareNumbers(const Value& a, const Value& b) {
   }
   const int order = BigInt::Compare(ToBigInt(a), BigInt::FromDouble(y));
   const double rest = y - std::trunc(y);
-  return order != 0 ? order : (rest > 0 ? -1 : (rest < 0 ? 1 : 0));
+  return order != 0 ? order : Order(0.0, rest);
 }
 
 bool IsSequenceKind(const Value& value) {

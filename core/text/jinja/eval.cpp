@@ -29,11 +29,11 @@ Result<Value> Interp::Eval(const Expr& expr, Activation* frame) {
     case ExprKind::kCond:
       return EvalCond(expr, frame);
     case ExprKind::kFilter:
-      return EvalFilter(expr, frame, nullptr);
+      return EvalFilter(expr, frame, /*operand=*/nullptr);
     case ExprKind::kTest:
       return EvalTest(expr, frame);
     case ExprKind::kCall:
-      return EvalCall(expr, frame, nullptr);
+      return EvalCall(expr, frame, /*caller=*/nullptr);
     case ExprKind::kGetAttr:
     case ExprKind::kGetItem:
       return EvalGetItem(expr, frame);

@@ -53,7 +53,7 @@ Result<Value> StripTags(Interp& interp, const Value& value, CallArgs& args) {
   FT_RETURN_IF_ERROR(interp.WorkBytes(text.size() * 8));
   const std::string bare = WithoutSpans(WithoutSpans(text, "<!--", "-->"), "<", ">");
   std::string out;
-  for (const std::string_view word : SplitSpace(bare, -1, false)) {
+  for (const std::string_view word : SplitSpace(bare, -1, /*from_right=*/false)) {
     out += out.empty() ? "" : " ";
     out += word;
   }
@@ -82,7 +82,7 @@ Result<Value> UrlEncode(Interp& interp, const Value& value, CallArgs& args) {
   if (value.is_str() || !IsIterable(value)) {
     FT_ASSIGN_OR_RETURN(const std::string text, ToStr(interp, value));
     FT_RETURN_IF_ERROR(interp.WorkBytes(text.size() * 8));
-    return interp.heap().Str(QuoteUrl(text, false));
+    return interp.heap().Str(QuoteUrl(text, /*for_query=*/false));
   }
   Values pairs;
   if (value.is(ObjectKind::kDict)) {
@@ -103,7 +103,8 @@ Result<Value> UrlEncode(Interp& interp, const Value& value, CallArgs& args) {
     }
     FT_ASSIGN_OR_RETURN(const std::string key, ToStr(interp, items[0]));
     FT_ASSIGN_OR_RETURN(const std::string text, ToStr(interp, items[1]));
-    out += (out.empty() ? "" : "&") + QuoteUrl(key, true) + "=" + QuoteUrl(text, true);
+    out += (out.empty() ? "" : "&") + QuoteUrl(key, /*for_query=*/true) + "=" +
+           QuoteUrl(text, /*for_query=*/true);
     FT_RETURN_IF_ERROR(interp.WorkBytes(key.size() * 8 + text.size() * 8 + out.size()));
   }
   return interp.heap().Str(std::move(out));
@@ -133,7 +134,7 @@ Result<Value> XmlAttr(Interp& interp, const Value& value, CallArgs& args) {
     out += (out.empty() ? "" : " ") + key.text() + "=\"" + text.text() + "\"";
     FT_RETURN_IF_ERROR(interp.WorkBytes(out.size()));
   }
-  if (bound.Flag(0, true) && !out.empty()) {
+  if (bound.Flag(0, /*otherwise=*/true) && !out.empty()) {
     out.insert(0, " ");
   }
   return interp.heap().MakeStr(std::move(out), interp.autoescape());
@@ -149,11 +150,11 @@ Result<Value> UrlizeFilter(Interp& interp, const Value& value, CallArgs& args) {
     FT_ASSIGN_OR_RETURN(options.trim_limit, bound.Int(0, 0));
   }
   std::vector<std::string> rel = {"noopener"};
-  if (bound.Flag(1, false)) {
+  if (bound.Flag(1, /*otherwise=*/false)) {
     rel.emplace_back("nofollow");
   }
   if (bound.has(3) && bound.at(3).is_str()) {
-    for (const std::string_view word : SplitSpace(bound.at(3).text(), -1, false)) {
+    for (const std::string_view word : SplitSpace(bound.at(3).text(), -1, /*from_right=*/false)) {
       rel.emplace_back(word);
     }
   }

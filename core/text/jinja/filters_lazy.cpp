@@ -142,7 +142,7 @@ Result<Value> Select(Interp& interp, const Value& value, CallArgs& args) {
 Result<Value> Unique(Interp& interp, const Value& value, CallArgs& args) {
   FT_ASSIGN_OR_RETURN(const BoundArgs bound,
                       BoundArgs::Bind("unique", args, {"case_sensitive", "attribute"}, {}));
-  const bool ignores_case = !bound.Flag(0, false);
+  const bool ignores_case = !bound.Flag(0, /*otherwise=*/false);
   const Value attribute = bound.get(1, Value::None());
   FT_ASSIGN_OR_RETURN(IteratorObject * source, Iterate(interp, value));
   const AttributePath path(interp, attribute);
@@ -171,7 +171,7 @@ Result<Value> Batch(Interp& interp, const Value& value, CallArgs& args) {
   FT_ASSIGN_OR_RETURN(
       const BoundArgs bound,
       BoundArgs::Bind("batch", args, {"linecount", "fill_with"}, {.num_required = 1}));
-  const Value size = bound.at(0);
+  const Value& size = bound.at(0);
   const Value fill = bound.get(1, Value::None());
   if (!IsIterable(value)) {
     return InvalidArgument("'{}' object is not iterable", TypeName(value));

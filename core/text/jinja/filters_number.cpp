@@ -148,7 +148,7 @@ Result<Value> Round(Interp& interp, const Value& value, CallArgs& args) {
 Result<Value> FileSizeFormat(Interp& interp, const Value& value, CallArgs& args) {
   FT_ASSIGN_OR_RETURN(const BoundArgs bound,
                       BoundArgs::Bind("filesizeformat", args, {"binary"}, {}));
-  const bool is_binary = bound.Flag(0, false);
+  const bool is_binary = bound.Flag(0, /*otherwise=*/false);
   double bytes = 0;
   if (value.is_number()) {
     FT_ASSIGN_OR_RETURN(bytes, ToDouble(value));

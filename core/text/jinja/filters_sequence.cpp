@@ -19,6 +19,29 @@ struct Keyed {
   Value item;
 };
 
+// Merges the sorted [start, middle) and [middle, end) of `items` into the same places of `other`.
+Status MergeRuns(Interp& interp,
+                 std::vector<Keyed>* items,
+                 size_t start,
+                 size_t middle,
+                 size_t end,
+                 bool is_reversed,
+                 std::vector<Keyed>* other) {
+  size_t left = start;
+  size_t right = middle;
+  for (size_t at = start; at < end; ++at) {
+    bool takes_right = left >= middle;
+    if (left < middle && right < end) {
+      FT_RETURN_IF_ERROR(interp.Enter());
+      const Value& a = (*items)[left].key;
+      const Value& b = (*items)[right].key;
+      FT_ASSIGN_OR_RETURN(takes_right, is_reversed ? Less(interp, a, b) : Less(interp, b, a));
+    }
+    (*other)[at] = std::move((*items)[takes_right ? right++ : left++]);
+  }
+  return {};
+}
+
 // Stable merge sort; the order may fail, which std::sort's cannot.
 Status SortByKey(Interp& interp, std::vector<Keyed>* items, bool is_reversed) {
   std::vector<Keyed> other(items->size());
@@ -26,18 +49,7 @@ Status SortByKey(Interp& interp, std::vector<Keyed>* items, bool is_reversed) {
     for (size_t start = 0; start < items->size(); start += 2 * width) {
       const size_t middle = std::min(start + width, items->size());
       const size_t end = std::min(start + 2 * width, items->size());
-      size_t left = start;
-      size_t right = middle;
-      for (size_t at = start; at < end; ++at) {
-        bool takes_right = left >= middle;
-        if (left < middle && right < end) {
-          FT_RETURN_IF_ERROR(interp.Enter());
-          const Value& a = (*items)[left].key;
-          const Value& b = (*items)[right].key;
-          FT_ASSIGN_OR_RETURN(takes_right, is_reversed ? Less(interp, a, b) : Less(interp, b, a));
-        }
-        other[at] = std::move((*items)[takes_right ? right++ : left++]);
-      }
+      FT_RETURN_IF_ERROR(MergeRuns(interp, items, start, middle, end, is_reversed, &other));
     }
     std::swap(*items, other);
   }
@@ -57,7 +69,7 @@ Result<Value> Sort(Interp& interp, const Value& value, CallArgs& args) {
   FT_ASSIGN_OR_RETURN(
       const BoundArgs bound,
       BoundArgs::Bind("sort", args, {"reverse", "case_sensitive", "attribute"}, {}));
-  const bool ignores_case = !bound.Flag(1, false);
+  const bool ignores_case = !bound.Flag(1, /*otherwise=*/false);
   const Value attribute = bound.get(2, Value::None());
   std::vector<AttributePath> paths;
   if (attribute.is_str()) {
@@ -100,7 +112,7 @@ Result<Value> DictSort(Interp& interp, const Value& value, CallArgs& args) {
   std::vector<Keyed> keyed;
   for (const DictData::Entry& entry : value.As<DictObject>()->data.entries()) {
     const Value& key = by == "key" ? entry.key : entry.value;
-    keyed.push_back({bound.Flag(0, false) ? key : IgnoreCase(interp, key),
+    keyed.push_back({bound.Flag(0, /*otherwise=*/false) ? key : IgnoreCase(interp, key),
                      interp.heap().Tuple({entry.key, entry.value})});
   }
   FT_RETURN_IF_ERROR(SortByKey(interp, &keyed, bound.Flag(2, false)));
@@ -119,7 +131,7 @@ Result<Value> GroupBy(Interp& interp, const Value& value, CallArgs& args) {
                                       {.num_required = 1}));
   const AttributePath path(interp, bound.at(0));
   const Value fallback = bound.get(1, Value::None());
-  const bool ignores_case = !bound.Flag(2, false);
+  const bool ignores_case = !bound.Flag(2, /*otherwise=*/false);
   FT_ASSIGN_OR_RETURN(const Values items, ToValues(interp, value));
   std::vector<Keyed> keyed;
   for (const Value& item : items) {
@@ -150,7 +162,7 @@ template <bool kMax>
 Result<Value> MinOrMax(Interp& interp, const Value& value, CallArgs& args) {
   FT_ASSIGN_OR_RETURN(const BoundArgs bound,
                       BoundArgs::Bind("max", args, {"case_sensitive", "attribute"}, {}));
-  const bool ignores_case = !bound.Flag(0, false);
+  const bool ignores_case = !bound.Flag(0, /*otherwise=*/false);
   const AttributePath path(interp, bound.get(1, Value::None()));
   FT_ASSIGN_OR_RETURN(const Values items, ToValues(interp, value));
   if (items.empty()) {
@@ -288,7 +300,7 @@ Result<Value> List(Interp& interp, const Value& value, CallArgs& args) {
 Result<Value> Default(Interp& /*interp*/, const Value& value, CallArgs& args) {
   FT_ASSIGN_OR_RETURN(const BoundArgs bound,
                       BoundArgs::Bind("default", args, {"default_value", "boolean"}, {}));
-  if (value.is_undefined() || (bound.Flag(1, false) && !IsTrue(value))) {
+  if (value.is_undefined() || (bound.Flag(1, /*otherwise=*/false) && !IsTrue(value))) {
     return bound.get(0, Value::ConstStr(""));
   }
   return value;
@@ -297,7 +309,7 @@ Result<Value> Default(Interp& /*interp*/, const Value& value, CallArgs& args) {
 Result<Value> Attr(Interp& interp, const Value& value, CallArgs& args) {
   FT_ASSIGN_OR_RETURN(const BoundArgs bound,
                       BoundArgs::Bind("attr", args, {"name"}, {.num_required = 1}));
-  const Value name = bound.at(0);
+  const Value& name = bound.at(0);
   if (!name.is_str()) {
     return InvalidArgument("attribute name must be string, not '{}'", TypeName(name));
   }

@@ -148,12 +148,12 @@ Result<Value> Indent(Interp& interp, const Value& value, CallArgs& args) {
   }
   indent =
       value.is_markup() && bound.has(0) && !bound.at(0).is_markup() ? EscapeText(indent) : indent;
-  const bool indents_blank = bound.Flag(2, false);
+  const bool indents_blank = bound.Flag(2, /*otherwise=*/false);
   // Splitting drops an end of line, so one is added first.
   const std::string text = value.text() + "\n";
-  std::string out = bound.Flag(1, false) ? indent : "";
+  std::string out = bound.Flag(1, /*otherwise=*/false) ? indent : "";
   bool is_first = true;
-  for (const std::string_view line : SplitLines(text, false)) {
+  for (const std::string_view line : SplitLines(text, /*keeps_ends=*/false)) {
     if (!is_first) {
       out += '\n';
       out += indents_blank || !line.empty() ? indent : "";
@@ -193,7 +193,7 @@ Result<Value> Truncate(Interp& interp, const Value& value, CallArgs& args) {
     return InvalidArgument("truncate needs text, not {}", TypeName(value));
   }
   std::string text(Substring(value.str(), 0, length - end_length));
-  if (!bound.Flag(1, false)) {
+  if (!bound.Flag(1, /*otherwise=*/false)) {
     text = text.substr(0, text.rfind(' '));
   }
   const bool is_markup = value.is_markup() || end.is_markup();
@@ -228,8 +228,8 @@ Result<Value> WordWrap(Interp& interp, const Value& value, CallArgs& args) {
   }
   WrapOptions options;
   FT_ASSIGN_OR_RETURN(options.width, bound.Int(0, 79));
-  options.breaks_long_words = bound.Flag(1, true);
-  options.breaks_on_hyphens = bound.Flag(3, true);
+  options.breaks_long_words = bound.Flag(1, /*otherwise=*/true);
+  options.breaks_on_hyphens = bound.Flag(3, /*otherwise=*/true);
   std::string between = "\n";
   if (bound.has(2) && !bound.at(2).is_none()) {
     FT_ASSIGN_OR_RETURN(between, ToStr(interp, bound.at(2)));
@@ -240,7 +240,7 @@ Result<Value> WordWrap(Interp& interp, const Value& value, CallArgs& args) {
   FT_RETURN_IF_ERROR(interp.WorkBytes(value.text().size() * 32));
   std::string out;
   bool is_first = true;
-  for (const std::string_view line : SplitLines(value.text(), false)) {
+  for (const std::string_view line : SplitLines(value.text(), /*keeps_ends=*/false)) {
     out += is_first ? "" : between;
     is_first = false;
     bool is_first_part = true;

@@ -17,8 +17,8 @@ Result<Value> PercentFormat(Interp& interp, const Value& text, const Value& valu
 /// text.format(*positional, **keywords), with the sandbox's access to members (format_brace.cpp).
 Result<Value> BraceFormat(Interp& interp, const Value& text, const CallArgs& args);
 
-/// format(value, spec) (format_spec.cpp).
-Result<std::string> FormatValue(Interp& interp, const Value& value, std::string_view spec);
+/// format(value, text) (format_spec.cpp).
+Result<std::string> FormatValue(Interp& interp, const Value& value, std::string_view text);
 
 /// The "[[fill]align][sign][z][#][0][width][grouping][.precision][type]" of a field.
 struct FormatSpec {

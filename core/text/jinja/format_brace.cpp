@@ -42,21 +42,26 @@ class Formatter {
   }
 
  private:
-  Status AppendField(std::string_view text, size_t* at, int depth, std::string* out) {
-    const size_t start = *at + 1;
-    size_t end = start;
+  // Where the brace is that closes the field whose text begins at `start`; the size when none does.
+  static size_t FieldEnd(std::string_view text, size_t start) {
     int level = 1;
-    for (; end < text.size(); ++end) {
+    for (size_t end = start; end < text.size(); ++end) {
       level += text[end] == '{' ? 1 : (text[end] == '}' ? -1 : 0);
       if (text[end] == '[') {
         // Braces in an index are part of it.
         end = std::min(text.find(']', end), text.size() - 1);
       }
       if (level == 0) {
-        break;
+        return end;
       }
     }
-    if (level != 0) {
+    return text.size();
+  }
+
+  Status AppendField(std::string_view text, size_t* at, int depth, std::string* out) {
+    const size_t start = *at + 1;
+    const size_t end = FieldEnd(text, start);
+    if (end == text.size()) {
       return InvalidArgument("{}", start >= text.size() ? "Single '{' encountered in format string"
                                                         : "expected '}' before end of string");
     }

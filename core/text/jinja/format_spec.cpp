@@ -177,14 +177,14 @@ Result<std::string> FloatDigits(double value, const FormatSpec& spec) {
     case 'g':
     case 'G':
     case 'n':
-      return GeneralText(value, precision, spec.alternate, false);
+      return GeneralText(value, precision, spec.alternate, /*add_point=*/false);
     case '%':
       return FormatFixed(value * 100, precision) + "%";
     case '\0':
       if (spec.precision < 0) {
         return FloatRepr(value);
       }
-      return GeneralText(value, precision, spec.alternate, true);
+      return GeneralText(value, precision, spec.alternate, /*add_point=*/true);
     default:
       break;
   }
@@ -213,6 +213,33 @@ Result<std::string> FormatText(Interp& interp, std::string_view text, const Form
                 std::u32string(missing - left, spec.fill));
 }
 
+// An integer as the character with its number (type 'c').
+Result<std::string> FormatCodePoint(Interp& interp, const BigInt& number, const FormatSpec& spec) {
+  const std::optional<int64_t> code = number.ToInt64();
+  if (!code || *code < 0 || *code > 0x10FFFF || (*code >= 0xD800 && *code <= 0xDFFF)) {
+    return InvalidArgument("%c arg not in range(0x110000)");
+  }
+  std::string text;
+  AppendUtf8(static_cast<uint32_t>(*code), &text);
+  FormatSpec text_spec = spec;
+  text_spec.align = spec.align == '\0' ? '>' : spec.align;
+  return FormatText(interp, text, text_spec);
+}
+
+int BaseOf(char type) {
+  switch (type) {
+    case 'b':
+      return 2;
+    case 'o':
+      return 8;
+    case 'x':
+    case 'X':
+      return 16;
+    default:
+      return 10;
+  }
+}
+
 Result<std::string> FormatInteger(Interp& interp, const Value& value, const FormatSpec& spec) {
   FT_RETURN_IF_ERROR(interp.WorkBytes(static_cast<size_t>(spec.width) * 4));
   const BigInt number = ToBigInt(value);
@@ -220,20 +247,9 @@ Result<std::string> FormatInteger(Interp& interp, const Value& value, const Form
     return InvalidArgument("Precision not allowed in integer format specifier");
   }
   if (spec.type == 'c') {
-    const std::optional<int64_t> code = number.ToInt64();
-    if (!code || *code < 0 || *code > 0x10FFFF || (*code >= 0xD800 && *code <= 0xDFFF)) {
-      return InvalidArgument("%c arg not in range(0x110000)");
-    }
-    std::string text;
-    AppendUtf8(static_cast<uint32_t>(*code), &text);
-    FormatSpec text_spec = spec;
-    text_spec.align = spec.align == '\0' ? '>' : spec.align;
-    return FormatText(interp, text, text_spec);
+    return FormatCodePoint(interp, number, spec);
   }
-  const int base = spec.type == 'b'                       ? 2
-                   : spec.type == 'o'                     ? 8
-                   : spec.type == 'x' || spec.type == 'X' ? 16
-                                                          : 10;
+  const int base = BaseOf(spec.type);
   if (base == 10) {
     FT_ASSIGN_OR_RETURN(const std::string checked, IntToString(value));
     static_cast<void>(checked);

@@ -131,7 +131,7 @@ Result<Value> Lipsum(Interp& interp, CallArgs& args) {
   FT_ASSIGN_OR_RETURN(const BoundArgs bound,
                       BoundArgs::Bind("lipsum", args, {"n", "html", "min", "max"}, {}));
   FT_ASSIGN_OR_RETURN(const int64_t count, bound.Int(0, 5));
-  const bool is_html = bound.Flag(1, true);
+  const bool is_html = bound.Flag(1, /*otherwise=*/true);
   std::string out;
   for (int64_t i = 0; i < count; ++i) {
     FT_RETURN_IF_ERROR(interp.WorkBytes(256));

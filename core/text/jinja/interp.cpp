@@ -55,7 +55,7 @@ Result<std::string> Interp::Render(const json::Value& context) {
     parent.vars.SetStr(heap_.Str(member.key), FromJson(*this, member.value));
   }
   root_context_.base = &parent;
-  Activation* frame = NewActivation(resolved_.function.num_slots, nullptr);
+  Activation* frame = NewActivation(resolved_.function.num_slots, /*parent=*/nullptr);
   if (resolved_.self_slot >= 0) {
     frame->slots[static_cast<size_t>(resolved_.self_slot)] =
         Value::Obj(heap_.New<Object>(ObjectKind::kTemplateRef));
@@ -419,7 +419,7 @@ Status Interp::ExecMacro(const Stmt& stmt, Activation* frame) {
 Status Interp::ExecCallBlock(const Stmt& stmt, Activation* frame, std::string* out) {
   const Value caller = NewMacro(*stmt.macro, frame);
   FT_ASSIGN_OR_RETURN(const Value value, EvalCall(*stmt.value, frame, &caller));
-  return AppendOutput(value, false, out);
+  return AppendOutput(value, /*escapes=*/false, out);
 }
 
 Status Interp::ExecGeneration(const Stmt& stmt, Activation* frame, std::string* out) {

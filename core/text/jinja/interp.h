@@ -225,7 +225,7 @@ class Interp {
 
 // The protocol of `loop` (loop.cpp).
 Result<int64_t> LoopLength(Interp& interp, const Value& loop);
-Result<bool> LoopNext(Interp& interp, const Value& loop, Value* item);
+Result<bool> LoopNext(Interp& interp, const Value& value, Value* item);
 /// An attribute of `loop`; nothing when there is none.
 Result<std::optional<Value>> LoopAttribute(Interp& interp,
                                            const Value& loop,

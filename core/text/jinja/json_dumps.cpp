@@ -209,8 +209,8 @@ class Dumper {
 
 Result<JsonStyle> MakeJsonStyle(Interp& interp, const BoundArgs& args) {
   JsonStyle style;
-  style.ascii_only = args.Flag(0, false);
-  style.sort_keys = args.Flag(3, false);
+  style.ascii_only = args.Flag(0, /*otherwise=*/false);
+  style.sort_keys = args.Flag(3, /*otherwise=*/false);
   if (const Value indent = args.get(1, Value::None()); !indent.is_none()) {
     style.has_indent = true;
     style.item_separator.assign(1, ',');

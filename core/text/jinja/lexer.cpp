@@ -83,10 +83,10 @@ class Lexer {
         return LexRaw();
       case Opening::kVariable:
         Add(TokenKind::kVariableBegin, "", line);
-        return LexInside(true);
+        return LexInside(/*is_variable=*/true);
       case Opening::kBlock:
         Add(TokenKind::kBlockBegin, "", line);
-        return LexInside(false);
+        return LexInside(/*is_variable=*/false);
     }
     return {};
   }
@@ -196,7 +196,7 @@ class Lexer {
 
   Status SkipComment() {
     for (size_t i = at_; i < source_.size(); ++i) {
-      if (const auto end = MatchClose(i, "#}", false)) {
+      if (const auto end = MatchClose(i, "#}", /*is_variable=*/false)) {
         Advance(*end);
         return {};
       }
@@ -213,8 +213,8 @@ class Lexer {
         continue;
       }
       at = SkipSpace(at + 6);
-      if (const auto end = MatchClose(at, "%}", false)) {
-        AddStripped(match, true);
+      if (const auto end = MatchClose(at, "%}", /*is_variable=*/false)) {
+        AddStripped(match, /*may_lstrip=*/true);
         Advance(*end);
         return {};
       }

@@ -124,10 +124,10 @@ Result<Value> ViewIsDisjoint(Interp& interp, const Value& self, CallArgs& args) 
   for (const Value& item : items) {
     FT_ASSIGN_OR_RETURN(const bool is_in, Contains(interp, self, item));
     if (is_in) {
-      return Value::Bool(false);
+      return Value::Bool(/*flag=*/false);
     }
   }
-  return Value::Bool(true);
+  return Value::Bool(/*flag=*/true);
 }
 
 Result<Value> BitLength(Interp& /*interp*/, const Value& self, CallArgs& args) {

@@ -61,7 +61,7 @@ Result<Value> IsIdentifierMethod(Interp& /*interp*/, const Value& self, CallArgs
 Result<Value> IsPrintableMethod(Interp& interp, const Value& self, CallArgs& args) {
   if (self.text().empty()) {
     FT_RETURN_IF_ERROR(NoArgs("isprintable", args));
-    return Value::Bool(true);
+    return Value::Bool(/*flag=*/true);
   }
   return AllChars<IsPrintable>(interp, self, args);
 }
@@ -127,7 +127,7 @@ Result<Value> SplitLinesMethod(Interp& interp, const Value& self, CallArgs& args
   FT_ASSIGN_OR_RETURN(const BoundArgs bound, BoundArgs::Bind("splitlines", args, {"keepends"}, {}));
   FT_RETURN_IF_ERROR(interp.WorkBytes(self.text().size() * 8));
   Values items;
-  for (const std::string_view line : SplitLines(self.text(), bound.Flag(0, false))) {
+  for (const std::string_view line : SplitLines(self.text(), bound.Flag(0, /*otherwise=*/false))) {
     items.push_back(Like(interp, self, std::string(line)));
   }
   return interp.heap().List(std::move(items));
@@ -262,10 +262,10 @@ Result<Value> StartsMethod(Interp& /*interp*/, const Value& self, CallArgs& args
     }
     if (range.is_valid &&
         (kAtEnd ? range.text.ends_with(each.text()) : range.text.starts_with(each.text()))) {
-      return Value::Bool(true);
+      return Value::Bool(/*flag=*/true);
     }
   }
-  return Value::Bool(false);
+  return Value::Bool(/*flag=*/false);
 }
 
 template <bool kAtEnd>

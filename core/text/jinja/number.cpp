@@ -145,31 +145,41 @@ std::optional<BigInt> ParseInt(std::string_view text, int base) {
   return is_negative ? number.Negated() : number;
 }
 
-std::optional<double> ParseFloat(std::string_view text) {
+namespace {
+
+// The text of a float in lower case ASCII, without spaces around it and underscores between digits;
+// nothing when it cannot be a float.
+std::optional<std::string> AsciiOfFloat(std::string_view text) {
   const std::u32string decoded = Decode(text);
   std::string ascii;
   char32_t previous = 0;
   for (const char32_t c : StripSpace(decoded)) {
     const int digit = DecimalValue(c);
-    if (c == '_') {
-      if (DecimalValue(previous) < 0) {
-        return std::nullopt;
-      }
-    } else if (previous == '_' && digit < 0) {
+    const bool is_misplaced = c == '_' ? DecimalValue(previous) < 0 : previous == '_' && digit < 0;
+    if (is_misplaced || (digit < 0 && c >= 0x80)) {
       return std::nullopt;
-    } else if (digit >= 0) {
+    }
+    if (digit >= 0) {
       ascii += static_cast<char>('0' + digit);
-    } else if (c < 0x80) {
+    } else if (c != '_') {
       ascii += static_cast<char>(c | (c >= 'A' && c <= 'Z' ? 0x20U : 0U));
-    } else {
-      return std::nullopt;
     }
     previous = c;
   }
   if (ascii.empty() || previous == '_') {
     return std::nullopt;
   }
-  std::string_view body = ascii;
+  return ascii;
+}
+
+}  // namespace
+
+std::optional<double> ParseFloat(std::string_view text) {
+  const std::optional<std::string> ascii = AsciiOfFloat(text);
+  if (!ascii) {
+    return std::nullopt;
+  }
+  std::string_view body = *ascii;
   const bool is_negative = body[0] == '-';
   if (body[0] == '-' || body[0] == '+') {
     body.remove_prefix(1);

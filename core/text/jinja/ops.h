@@ -77,7 +77,7 @@ struct SliceBounds {
 
 Result<SliceBounds> ResolveSlice(const SliceObject& slice, int64_t size);
 /// The characters [start, stop) of a string.
-std::string_view Substring(const StrData& text, int64_t start, int64_t stop);
+std::string_view Substring(const StrData& data, int64_t start, int64_t stop);
 
 // Printing (repr.cpp).
 

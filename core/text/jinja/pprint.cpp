@@ -58,7 +58,10 @@ class Printer {
       for (const DictData::Entry* entry : entries) {
         FT_ASSIGN_OR_RETURN(const std::string key, Flat(entry->key, depth + 1));
         FT_ASSIGN_OR_RETURN(const std::string item, Flat(entry->value, depth + 1));
-        out += (out.empty() ? "" : ", ") + key + ": " + item;
+        out += out.empty() ? "" : ", ";
+        out += key;
+        out += ": ";
+        out += item;
         FT_RETURN_IF_ERROR(interp_.WorkBytes(out.size()));
       }
       return "{" + out + "}";
@@ -135,7 +138,7 @@ class Printer {
   // Long text as several literals, cut at lines and behind white space.
   Status FormatText(std::string_view text, int indent, int allowance, bool is_top) {
     std::vector<std::string> chunks;
-    const std::vector<std::string_view> lines = SplitLines(text, true);
+    const std::vector<std::string_view> lines = SplitLines(text, /*keeps_ends=*/true);
     if (is_top) {
       ++indent;
       ++allowance;

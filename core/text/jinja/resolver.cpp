@@ -95,9 +95,9 @@ class Resolver {
   Result<ResolvedTemplate> Run(Stmts* body) {
     ResolvedTemplate result;
     FT_RETURN_IF_ERROR(CollectBlocks(*body, &result));
-    FunctionScope* function = NewFunction(nullptr);
+    FunctionScope* function = NewFunction(/*parent=*/nullptr);
     Frame frame;
-    frame.symbols = NewSymbols(function, nullptr);
+    frame.symbols = NewSymbols(function, /*parent=*/nullptr);
     UndeclaredNames undeclared({"self"});
     undeclared.VisitAll(*body);
     if (undeclared.Has("self")) {
@@ -462,9 +462,9 @@ class Resolver {
 
   // A block is a function that sees the context alone.
   Status ResolveBlock(Stmt* block) {
-    FunctionScope* function = NewFunction(nullptr);
+    FunctionScope* function = NewFunction(/*parent=*/nullptr);
     Frame frame;
-    frame.symbols = NewSymbols(function, nullptr);
+    frame.symbols = NewSymbols(function, /*parent=*/nullptr);
     UndeclaredNames undeclared({"self", "super"});
     undeclared.VisitAll(block->body);
     if (undeclared.Has("self")) {

@@ -124,7 +124,7 @@ Result<bool> ViewContains(Interp& interp, const DictViewObject& view, const Valu
     const Values& pair = item.As<SequenceObject>()->items;
     FT_ASSIGN_OR_RETURN(const uint64_t hash, Hash(pair[0]));
     const Value* found = data.Find(pair[0], hash);
-    return found == nullptr ? Result<bool>(false) : Equal(interp, *found, pair[1]);
+    return found == nullptr ? Result<bool>(/*value=*/false) : Equal(interp, *found, pair[1]);
   }
   for (const DictData::Entry& entry : data.entries()) {
     FT_ASSIGN_OR_RETURN(const bool is_equal, Equal(interp, entry.value, item));

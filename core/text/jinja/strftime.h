@@ -9,8 +9,8 @@
 
 namespace ft::jinja {
 
-/// `format` with the fields of `time`; of these tm_wday and tm_yday are computed here.
+/// `format` with the fields of `given`; of these tm_wday and tm_yday are computed here.
 /// Errors: the result is too long.
-Result<std::string> FormatTime(std::string_view format, const std::tm& time);
+Result<std::string> FormatTime(std::string_view format, const std::tm& given);
 
 }  // namespace ft::jinja

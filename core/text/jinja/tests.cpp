@@ -154,7 +154,7 @@ Result<Value> Exists(Interp& /*interp*/, const Value& value, CallArgs& args) {
   if (!value.is_str()) {
     FT_ASSIGN_OR_RETURN(const uint64_t hash, Hash(value));
     static_cast<void>(hash);
-    return Value::Bool(false);
+    return Value::Bool(/*flag=*/false);
   }
   return Value::Bool(kFind(value.text()) != nullptr);
 }

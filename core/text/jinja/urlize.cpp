@@ -152,7 +152,9 @@ class Linker {
     }
     for (const std::string& scheme : options_.extra_schemes) {
       if (middle != scheme && middle.starts_with(scheme)) {
-        return "<a href=\"" + middle + "\"" + attributes_ + ">" + middle + "</a>";
+        std::string link = "<a href=\"";
+        link.append(middle).append("\"").append(attributes_).append(">").append(middle);
+        return link.append("</a>");
       }
     }
     return middle;

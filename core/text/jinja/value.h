@@ -87,7 +87,7 @@ enum class Type : uint8_t {
 /// One value. Small, cheap to copy.
 class Value {
  public:
-  Value() : type_(Type::kNone), int_(0) {}
+  Value() = default;
 
   static Value Missing() {
     Value value;
@@ -100,34 +100,35 @@ class Value {
   static Value Bool(bool flag) {
     Value value;
     value.type_ = Type::kBool;
-    value.int_ = flag ? 1 : 0;
+    value.scalar_.as_int = flag ? 1 : 0;
     return value;
   }
 
   static Value Int(int64_t number) {
     Value value;
     value.type_ = Type::kInt;
-    value.int_ = number;
+    value.scalar_.as_int = number;
     return value;
   }
 
   static Value Float(double number) {
     Value value;
     value.type_ = Type::kFloat;
-    value.float_ = number;
+    value.scalar_.as_float = number;
     return value;
   }
 
   static Value Obj(Object* object) {
     Value value;
     value.type_ = Type::kObject;
-    value.object_ = object;
+    value.scalar_.as_object = object;
     return value;
   }
 
   /// A string that no Heap counts: constants of a template.
   static Value ConstStr(std::string text) {
-    return Str(std::make_shared<const StrData>(std::move(text), false, nullptr));
+    return Str(std::make_shared<const StrData>(std::move(text), /*markup=*/false,
+                                               /*memory_meter=*/nullptr));
   }
 
   static Value Str(std::shared_ptr<const StrData> data) {
@@ -153,7 +154,7 @@ class Value {
 
   bool is_object() const { return type_ == Type::kObject; }
 
-  bool is(ObjectKind kind) const { return is_object() && object_->kind == kind; }
+  bool is(ObjectKind kind) const { return is_object() && scalar_.as_object->kind == kind; }
 
   bool is_undefined() const { return is(ObjectKind::kUndefined); }
 
@@ -167,14 +168,14 @@ class Value {
   bool is_markup() const { return is_str() && str_->is_markup; }
 
   // Each requires the matching type.
-  bool as_bool() const { return int_ != 0; }
+  bool as_bool() const { return scalar_.as_int != 0; }
 
   /// A small int or a bool.
-  int64_t as_int() const { return int_; }
+  int64_t as_int() const { return scalar_.as_int; }
 
-  double as_float() const { return float_; }
+  double as_float() const { return scalar_.as_float; }
 
-  Object* object() const { return object_; }
+  Object* object() const { return scalar_.as_object; }
 
   const StrData& str() const { return *str_; }
 
@@ -184,17 +185,18 @@ class Value {
 
   template <typename T>
   T* As() const {
-    return static_cast<T*>(object_);
+    return static_cast<T*>(scalar_.as_object);
   }
 
  private:
-  Type type_;
-
-  union {
-    int64_t int_;
-    double float_;
-    Object* object_;
+  union Scalar {
+    int64_t as_int = 0;
+    double as_float;
+    Object* as_object;
   };
+
+  Type type_ = Type::kNone;
+  Scalar scalar_;
 
   // Shared: a string is in as many lists and variables as templates put it; it never changes.
   std::shared_ptr<const StrData> str_;
@@ -379,9 +381,9 @@ class Heap {
 
   size_t live_bytes() const { return meter_.live_bytes; }
 
-  Value Str(std::string text) { return MakeStr(std::move(text), false); }
+  Value Str(std::string text) { return MakeStr(std::move(text), /*is_markup=*/false); }
 
-  Value Markup(std::string text) { return MakeStr(std::move(text), true); }
+  Value Markup(std::string text) { return MakeStr(std::move(text), /*is_markup=*/true); }
 
   Value MakeStr(std::string text, bool is_markup) {
     return Value::Str(std::make_shared<const StrData>(std::move(text), is_markup, &meter_));

@@ -14,7 +14,7 @@ struct WrapOptions {
   bool breaks_on_hyphens = true;
 };
 
-/// The lines that one line of text becomes; none of an empty line.
-std::vector<std::string> WrapLine(std::string_view line, const WrapOptions& options);
+/// The lines that `text`, one line, becomes; none of an empty line.
+std::vector<std::string> WrapLine(std::string_view text, const WrapOptions& options);
 
 }  // namespace ft::jinja

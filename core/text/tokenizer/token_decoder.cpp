@@ -183,7 +183,7 @@ std::string TokenDecoder::BytesOf(std::string_view token) const {
   if (is_byte_level_) {
     return BytesOfByteLevelToken(token);
   }
-  const std::string text = Replaced(token);
+  std::string text = Replaced(token);
   if (const std::optional<uint8_t> byte = ByteOfFallback(text)) {
     return std::string(1, static_cast<char>(*byte));
   }
