@@ -24,6 +24,7 @@ void CpuRelax() {
 #endif
 }
 
+// One flag a thread.  NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local bool t_is_inside_loop = false;
 
 // Quota of cgroup v2 in cores, or 0 where there is none.

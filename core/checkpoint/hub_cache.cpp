@@ -65,7 +65,7 @@ std::string FindSnapshot(const std::string& cache,
   if (ref.ok() && IsIdPart(Stripped(ref.value()))) {
     commit = Stripped(ref.value());
   }
-  const std::string snapshot = JoinPath(JoinPath(repository, "snapshots"), commit);
+  std::string snapshot = JoinPath(JoinPath(repository, "snapshots"), commit);
   if (DirectoryExists(snapshot)) {
     return snapshot;
   }

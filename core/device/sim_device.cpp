@@ -22,7 +22,8 @@ class SimEvent final : public Event {
   double passed_us = 0;
 };
 
-struct Work {
+// The arguments are only as long as the kernel's.
+struct Work {  // NOLINT(cppcoreguidelines-pro-type-member-init)
   enum class Kind {
     kCopy,
     kKernel,

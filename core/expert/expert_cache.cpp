@@ -16,11 +16,11 @@ ExpertCache::ExpertCache(int32_t num_keys, int32_t num_slots)
   last_wave_.assign(static_cast<size_t>(num_slots), 0);
   tree_.assign(2 * static_cast<size_t>(tree_leaves_), kNoSlot);
   for (SlotId slot = 0; slot < num_slots; ++slot) {
-    tree_[static_cast<size_t>(tree_leaves_ + slot)] = slot;
+    tree_[static_cast<size_t>(tree_leaves_) + static_cast<size_t>(slot)] = slot;
   }
   for (int32_t node = tree_leaves_ - 1; node >= 1; --node) {
     tree_[static_cast<size_t>(node)] =
-        Older(tree_[static_cast<size_t>(2 * node)], tree_[static_cast<size_t>(2 * node + 1)]);
+        Older(tree_[2 * static_cast<size_t>(node)], tree_[2 * static_cast<size_t>(node) + 1]);
   }
 }
 
@@ -53,7 +53,7 @@ void ExpertCache::Touch(SlotId slot, uint64_t wave) {
   last_wave_[static_cast<size_t>(slot)] = wave;
   for (int32_t node = (tree_leaves_ + slot) / 2; node >= 1; node /= 2) {
     tree_[static_cast<size_t>(node)] =
-        Older(tree_[static_cast<size_t>(2 * node)], tree_[static_cast<size_t>(2 * node + 1)]);
+        Older(tree_[2 * static_cast<size_t>(node)], tree_[2 * static_cast<size_t>(node) + 1]);
   }
 }
 

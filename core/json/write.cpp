@@ -27,7 +27,7 @@ void AppendCodePoint(uint32_t code_point, bool ascii_only, std::string* out) {
 void Break(const WriteOptions& options, int level, std::string* out) {
   if (options.indent > 0) {
     *out += '\n';
-    out->append(static_cast<size_t>(options.indent * level), ' ');
+    out->append(static_cast<size_t>(options.indent) * static_cast<size_t>(level), ' ');
   }
 }
 

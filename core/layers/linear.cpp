@@ -6,6 +6,7 @@ namespace {
 
 constexpr uint64_t kTokensPerPiece = 16;  // a bias is added faster than a worker wakes up
 
+// y is written through Args.  NOLINTNEXTLINE(readability-non-const-parameter)
 void AddBias(const std::vector<float>& bias, int64_t num_tokens, float* y, const ft_exec& exec) {
   struct Args {
     const std::vector<float>* bias;

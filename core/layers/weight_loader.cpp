@@ -275,7 +275,7 @@ void WeightLoader::Count(const Quantization& format, int64_t num_matrices, uint6
   use->stored_bytes += stored_bytes;
 }
 
-void WeightLoader::Report(uint64_t stored_bytes, std::string_view name) {
+void WeightLoader::Report(uint64_t stored_bytes, std::string_view name) const {
   if (options_.pass == WeightPass::kRead && options_.progress) {
     options_.progress(stored_bytes, name);
   }

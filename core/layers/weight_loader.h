@@ -96,7 +96,7 @@ class WeightLoader {
   Result<AlignedBytes> ReadTensor(const TensorInfo& tensor) const;
   Status Pack(const Resolved& resolved, Linear* linear);
   void Count(const Quantization& format, int64_t num_matrices, uint64_t stored_bytes);
-  void Report(uint64_t stored_bytes, std::string_view name);
+  void Report(uint64_t stored_bytes, std::string_view name) const;
 
   WeightLoaderOptions options_;
   WeightSummary summary_;

@@ -73,13 +73,13 @@ Result<uint64_t> ExpertCodec::ScratchBytes(int64_t max_rows, uint32_t num_worker
 
 Status ExpertCodec::Mlp(ft_expert_mlp_args args) const {
   args.kind = &abi_;
-  return is_mixed() ? MixedExpert{&abi_, gate_up_, down_}.Mlp(args, false)
+  return is_mixed() ? MixedExpert{&abi_, gate_up_, down_}.Mlp(args, /*is_reference=*/false)
                     : gate_up_->ExpertMlp(args);
 }
 
 Status ExpertCodec::MlpReference(ft_expert_mlp_args args) const {
   args.kind = &abi_;
-  return is_mixed() ? MixedExpert{&abi_, gate_up_, down_}.Mlp(args, true)
+  return is_mixed() ? MixedExpert{&abi_, gate_up_, down_}.Mlp(args, /*is_reference=*/true)
                     : gate_up_->ExpertMlpReference(args);
 }
 

@@ -109,6 +109,7 @@ Status MixedExpert::Mlp(const ft_expert_mlp_args& args, bool is_reference) const
   return Status();
 }
 
+// The steps of one expert, in order.  NOLINTNEXTLINE(readability-function-cognitive-complexity)
 Status MixedExpert::RunTile(const ft_expert_mlp_args& args,
                             const ft_expert_job& job,
                             const Offsets& at,

@@ -29,7 +29,7 @@ struct MixedExpert {
   Result<Offsets> FindOffsets() const;
   Status RunTile(const ft_expert_mlp_args& args,
                  const ft_expert_job& job,
-                 const Offsets& offsets,
+                 const Offsets& at,
                  int64_t begin,
                  bool is_reference) const;
 };

@@ -44,13 +44,13 @@ struct MoeHostKernels {
   static MoeHost* Self(void* ctx) { return static_cast<MoeHost*>(ctx); }
 
   static Status RunCompute(const DeviceMemory& memory, const void* raw) {
-    ComputeArgs args;
+    ComputeArgs args{};
     std::memcpy(&args, raw, sizeof(args));
     return args.host->RunCompute(&memory, args.compute);
   }
 
   static Status RunSum(const DeviceMemory& /*memory*/, const void* raw) {
-    SumArgs args;
+    SumArgs args{};
     std::memcpy(&args, raw, sizeof(args));
     args.host->RunSumRoutes(args.sum);
     return Status();
@@ -95,13 +95,14 @@ struct MoeHostKernels {
     return FillAbiError(Self(ctx)->Compute(*compute, stream), error);
   }
 
+  // The ABI's parameters.  NOLINTNEXTLINE(readability-function-size)
   static ft_code SumRoutes(void* ctx,
                            uint32_t layer_id,
                            int64_t num_tokens,
                            const int32_t* ids,
                            const float* y,
                            int64_t y_stride,
-                           float* out,
+                           float* out,  // NOLINT(readability-non-const-parameter)
                            int64_t out_stride,
                            ft_stream* stream,
                            ft_error* error) noexcept {
@@ -349,7 +350,7 @@ Status MoeHost::Compute(const ft_moe_compute& compute, ft_stream* stream) {
     if (compute.on_device != 0 && options_.device->kind() != DeviceKind::kCpu) {
       return InvalidArgument("compute: weights on {} want a stream", options_.device->name());
     }
-    return RunCompute(nullptr, compute);
+    return RunCompute(/*memory=*/nullptr, compute);
   }
   const MoeHostKernels::ComputeArgs args = {this, compute};
   static_assert(sizeof(args) <= kMaxKernelArgBytes);
@@ -413,7 +414,7 @@ Status MoeHost::SumRoutes(const SumRoutesArgs& args, ft_stream* stream) {
   return options_.device->Launch(reinterpret_cast<Stream*>(stream), launch);
 }
 
-void MoeHost::RunSumRoutes(const SumRoutesArgs& args) {
+void MoeHost::RunSumRoutes(const SumRoutesArgs& args) const {
   const auto sum_range = [&args](uint32_t /*worker*/, uint64_t begin, uint64_t end) {
     for (auto token = static_cast<int64_t>(begin); token < static_cast<int64_t>(end); ++token) {
       float* out = args.out + token * args.out_stride;

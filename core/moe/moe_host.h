@@ -64,7 +64,7 @@ class MoeHost {
   Status Compute(const ft_moe_compute& compute, ft_stream* stream);
   Status RunCompute(const DeviceMemory* memory, const ft_moe_compute& compute);
   Status SumRoutes(const struct SumRoutesArgs& args, ft_stream* stream);
-  void RunSumRoutes(const struct SumRoutesArgs& args);
+  void RunSumRoutes(const struct SumRoutesArgs& args) const;
 
   struct Block {
     uint64_t bytes = 0;

@@ -14,7 +14,7 @@ Result<int> MoeModel::FindOrAddKind(const ExpertKind& kind,
     }
   }
   FT_ASSIGN_OR_RETURN(ExpertCodec codec, ExpertCodec::Create(kind, gate_up, down));
-  codecs_.push_back(std::make_unique<ExpertCodec>(std::move(codec)));
+  codecs_.push_back(std::make_unique<ExpertCodec>(codec));
   abi_kinds_.push_back(&codecs_.back()->abi());
   expert_bytes_.push_back(codecs_.back()->expert_bytes());
   return num_kinds() - 1;

@@ -14,7 +14,10 @@ constexpr float kLowest = -std::numeric_limits<float>::infinity();
 constexpr int kMaxGroups = 256;
 
 float NanAsLowest(float value) {
-  return std::isnan(value) ? kLowest : value;
+  if (std::isnan(value)) {
+    return kLowest;
+  }
+  return value;
 }
 
 // Keeps the best `capacity` values in descending order, earlier offers first among equals. All
@@ -76,11 +79,11 @@ void ChooseGroups(const RouterOptions& options,
                   const float* bias,
                   std::array<bool, kMaxGroups>* is_kept) {
   const int group_size = options.num_experts / options.num_groups;
-  std::array<int32_t, kMaxGroups> group_ids;
-  std::array<float, kMaxGroups> group_values;
+  std::array<int32_t, kMaxGroups> group_ids{};
+  std::array<float, kMaxGroups> group_values{};
   BestList best_groups(options.top_k_groups, group_ids.data(), group_values.data());
   for (int group = 0; group < options.num_groups; ++group) {
-    std::array<int32_t, 2> ids;
+    std::array<int32_t, 2> ids{};
     std::array<float, 2> values = {0, 0};
     BestList best_two(std::min(2, group_size), ids.data(), values.data());
     for (int i = 0; i < group_size; ++i) {
@@ -101,7 +104,7 @@ void ChooseGroupedSigmoid(
   for (int expert = 0; expert < num_experts; ++expert) {
     logits[expert] = 1.0F / (1.0F + std::exp(-logits[expert]));
   }
-  std::array<bool, kMaxGroups> is_kept;
+  std::array<bool, kMaxGroups> is_kept{};
   is_kept.fill(true);
   const bool has_groups = options.top_k_groups < options.num_groups;
   if (has_groups) {

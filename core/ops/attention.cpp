@@ -48,6 +48,7 @@ void Merge(const Kernels& kernels,
 constexpr int64_t kMaxHeadsPerTask = 64;  // whose running sums lie on the stack
 
 // Query heads [first, last) of one kv head, for one query. `q`, `out`: all heads of the query.
+// The inner loop's arguments.  NOLINTNEXTLINE(readability-function-size)
 void AttendHeads(const Kernels& kernels,
                  const AttentionShape& shape,
                  const PagedRows& rows,
@@ -132,6 +133,7 @@ void Attend(ThreadPool* pool,
       });
 }
 
+// The definition in one piece.  NOLINTNEXTLINE(readability-function-cognitive-complexity)
 void AttendReference(const AttentionShape& shape,
                      const PagedRows& rows,
                      std::span<const AttentionQuery> queries,

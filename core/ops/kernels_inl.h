@@ -6,6 +6,7 @@
 
 #include "core/ops/kernels.h"
 
+// All of it is internal to its includer.  NOLINTBEGIN(misc-definitions-in-headers)
 namespace ft::ops::FT_KERNELS_NAMESPACE {
 namespace {
 
@@ -221,3 +222,5 @@ constexpr Kernels MakeKernels(const char* name) {
 
 }  // namespace
 }  // namespace ft::ops::FT_KERNELS_NAMESPACE
+
+// NOLINTEND(misc-definitions-in-headers)

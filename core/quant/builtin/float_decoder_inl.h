@@ -16,7 +16,7 @@ struct FloatPanel {
   static constexpr bool kHasScale = false;
 
   FloatPanel(const PanelRef& panel, int64_t /*cols*/) {
-    PackedHeader header;
+    PackedHeader header{};
     __builtin_memcpy(&header, panel.matrix, sizeof(header));
     codes = panel.matrix + sizeof(header) + panel.index * header.panel_bytes;
   }
@@ -69,7 +69,7 @@ struct F16Decoder : FloatPanel<2> {
 #else
       V8 value;
       for (int row = 0; row < 8; ++row) {
-        uint16_t code;
+        uint16_t code = 0;
         __builtin_memcpy(&code, from + k * 16 + row * 2, sizeof(code));
         value[row] = HalfToFloat(code);
       }
@@ -92,7 +92,7 @@ struct F16Decoder : FloatPanel<2> {
       __builtin_memcpy(&bits, &tiny, sizeof(bits));
     }
     bits |= sign;
-    float value;
+    float value = 0.0F;
     __builtin_memcpy(&value, &bits, sizeof(value));
     return value;
   }

@@ -12,7 +12,7 @@ ft_code Fail(ft_error* error, ft_code code, const char* format, ...) {
     error->remedy[0] = '\0';
     va_list args;
     va_start(args, format);
-    std::vsnprintf(error->message, sizeof(error->message), format, args);
+    static_cast<void>(std::vsnprintf(error->message, sizeof(error->message), format, args));
     va_end(args);
   }
   return code;

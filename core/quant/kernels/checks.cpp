@@ -8,7 +8,7 @@
 namespace ft::kernels {
 namespace {
 
-using Long = long long;  // what printf's %lld wants
+using Long = long long;  // NOLINT(google-runtime-int): what printf's %lld wants
 
 constexpr uint32_t kKnownFlags = FT_EXPERT_GATED | FT_EXPERT_WEIGHT_ON_INPUT | FT_EXPERT_BIAS;
 
@@ -59,7 +59,7 @@ ft_code CheckPacked(const WeightFormat& format,
   if (weights == nullptr) {
     return Fail(error, FT_E_INVALID_ARG, "%s: weights are null", format.name);
   }
-  PackedHeader header;
+  PackedHeader header{};
   std::memcpy(&header, weights, sizeof(header));
   if (header.panel_bytes != format.panel_bytes(cols)) {
     return Fail(error, FT_E_INVALID_ARG, "%s: these bytes are no packed matrix with %lld columns",
@@ -132,6 +132,7 @@ ft_code CheckExpertKind(const WeightFormat& format, const ft_expert_kind* kind, 
   return FT_OK;
 }
 
+// One list of conditions.  NOLINTNEXTLINE(readability-function-cognitive-complexity)
 ft_code CheckExpertMlp(const WeightFormat& format,
                        const ft_expert_mlp_args* args,
                        bool is_reference,

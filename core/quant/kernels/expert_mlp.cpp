@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kPieceBytes = 32 * 1024;  // least weights worth handing to another worker
 
 // What both phases need. A unit is one panel pair of one job; units of all jobs are one index
-// range.
+// range. Only made whole.  NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
 struct ExpertRun {
   const ft_expert_mlp_args* args;
   const ft_expert_kind* kind;

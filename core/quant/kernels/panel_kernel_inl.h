@@ -172,7 +172,9 @@ void BufferedTokens(const Decoder* const* decoders,
   }
 }
 
+// One kernel, kept in sight.
 template <class Decoder>
+// NOLINTNEXTLINE(readability-function-cognitive-complexity)
 void BufferedTile(const TileArgs& args, const float* const* x, const float* tails) {
   constexpr int kCols = Decoder::kBlockCols;
   alignas(32) float decoded[2 * kChunkCols * 8];
