@@ -76,22 +76,22 @@ void CheckTemplates(ModelReport* report) {
 void SayWhatFtDoes(ModelReport* report) {
   if (report->servable.ok()) {
     if (report->has_tokenizer) {
-      report->can.push_back("serves text");
+      report->can.emplace_back("serves text");
     }
-    report->can.push_back("evaluates token ids (ft eval logits)");
-    report->can.push_back(report->info.num_moe_layers > 0
-                              ? "places experts with any MoE backend"
-                              : "has no experts: every MoE backend is accepted and unused");
+    report->can.emplace_back("evaluates token ids (ft eval logits)");
+    report->can.emplace_back(report->info.num_moe_layers > 0
+                                 ? "places experts with any MoE backend"
+                                 : "has no experts: every MoE backend is accepted and unused");
   }
   if (report->servable.ok() && report->has_tokenizer && report->template_kind != "none") {
-    report->can.push_back("serves chat by the model's own template");
+    report->can.emplace_back("serves chat by the model's own template");
   }
   if (!report->has_tokenizer) {
-    report->cannot.push_back(
+    report->cannot.emplace_back(
         "no tokenizer.json: ft serve refuses it, only token ids can be evaluated");
   }
   if (report->template_kind == "none") {
-    report->cannot.push_back("no chat template: completions only");
+    report->cannot.emplace_back("no chat template: completions only");
   }
   for (const TensorSet& set : report->unused) {
     report->cannot.push_back(fmt::format("{} tensors ({}) are not used: {} ({}, …)",

@@ -106,7 +106,7 @@ class ModelLoading {
   Status ChooseBackend(uint64_t limit);
   std::string Numbers(uint64_t limit) const;
   Status PlanExperts(uint64_t limit);
-  Result<uint64_t> BytesBesideSlots();
+  Result<uint64_t> BytesBesideSlots() const;
   Status ReadExperts();
   Status ReadDense();
   ModelBuildOptions BuildOptions() const;
@@ -207,7 +207,7 @@ bool ModelLoading::FitsWithBanks(uint64_t limit) const {
 }
 
 // What the backend takes beside its slots: by its plan for one slot of each kind.
-Result<uint64_t> ModelLoading::BytesBesideSlots() {
+Result<uint64_t> ModelLoading::BytesBesideSlots() const {
   const MoeModel& experts = state_.experts->model();
   MoeBackendOptions one_each = state_.backend_options;
   for (int kind = 0; kind < experts.num_kinds(); ++kind) {
@@ -247,6 +247,7 @@ Status ModelLoading::PlanExperts(uint64_t limit) {
   const MoeModel& experts = state_.experts->model();
   FT_RETURN_IF_ERROR(ChooseBackend(limit));
   std::vector<ExpertKindCount> kinds;
+  kinds.reserve(static_cast<size_t>(experts.num_kinds()));
   for (int kind = 0; kind < experts.num_kinds(); ++kind) {
     kinds.push_back({experts.num_experts_of_kind(kind), experts.kind(kind).expert_bytes()});
   }
