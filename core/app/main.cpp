@@ -30,6 +30,33 @@ std::map<std::string, std::string> ProcessEnvironment() {
   return result;
 }
 
+// The part of the environment that sets options of `command`; --json is asked for by flag only. A
+// name like a setting's that is none is a slip that must not pass unseen.
+std::map<std::string, std::string> SettingsOf(
+    const Command& command, const std::map<std::string, std::string>& environment) {
+  std::map<std::string, std::string> own;
+  std::vector<std::string> names;
+  for (const OptionSpec& spec : command.options) {
+    if (spec.name == "json") {
+      continue;
+    }
+    names.push_back(spec.EnvironmentName());
+    const auto found = environment.find(spec.EnvironmentName());
+    if (found != environment.end()) {
+      own.insert(*found);
+    }
+  }
+  for (const auto& [name, value] : environment) {
+    if (name.starts_with("FT_") && name != "FT_PLUGIN_PATH" && !own.contains(name)) {
+      const std::string close = ClosestWord(name, names);
+      if (!close.empty()) {
+        FT_LOG(kWarning, "{} is no setting and changes nothing; did you mean {}?", name, close);
+      }
+    }
+  }
+  return own;
+}
+
 bool HasOption(const Command& command, const std::string& name) {
   for (const OptionSpec& spec : command.options) {
     if (spec.name == name) {
@@ -73,7 +100,7 @@ int Run(const std::vector<std::string>& args, const char* program) {
   const bool reads = command.reads_settings;
   Result<Settings> settings = Settings::Resolve(
       command.options, parsed->flags,
-      reads ? invocation.environment : std::map<std::string, std::string>(),
+      reads ? SettingsOf(command, invocation.environment) : std::map<std::string, std::string>(),
       reads && HasOption(command, "config") ? ConfigFile(*parsed, invocation.environment)
                                             : std::string());
   if (!settings.ok()) {

@@ -171,7 +171,9 @@ Result<std::string> ChooseMoeBackend(const Settings& settings, const Registries&
     for (const auto& component : registries.moe_backends.all()) {
       there.push_back(component->name);
     }
-    return NotFound("--moe-backend {}: no loaded plugin offers it; there are: {}", wanted,
+    const bool is_planned = wanted == "hybrid" || wanted == "cpu";
+    return NotFound("--moe-backend {}: {}; there are: {}", wanted,
+                    is_planned ? "ft does not have it yet" : "no loaded plugin offers it",
                     Joined(there));
   }
   return wanted;
