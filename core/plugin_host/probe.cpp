@@ -119,6 +119,7 @@ bool HasExited(pid_t pid) {
 }
 
 // Until the child is gone or out of time, then ends its whole process group.
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): one loop over what poll reports
 Outcome Watch(const Child& child, int timeout_ms) {
   Outcome outcome;
   const auto start = Clock::now();

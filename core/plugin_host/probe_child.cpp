@@ -53,7 +53,7 @@ void LimitMyself() {
 std::optional<FileFault> ProbeFile(const std::string& path) {
   // Read again here: the parent's manifest is not handed over, so that the two cannot disagree.
   TrustedFile file;
-  const std::optional<FileFault> trust = OpenTrusted(path, PluginSource::kBuiltIn, "", &file);
+  std::optional<FileFault> trust = OpenTrusted(path, PluginSource::kBuiltIn, "", &file);
   if (trust.has_value() && file.content.empty()) {
     return trust;
   }
@@ -67,7 +67,7 @@ std::optional<FileFault> ProbeFile(const std::string& path) {
     return fault;
   }
   OpenedPlugin opened;
-  const auto fault = OpenPlugin(
+  auto fault = OpenPlugin(
       path, manifest, FT_MODE_PROBE, [](const char* stage) { Say(fmt::format("stage={}", stage)); },
       &opened);
   if (opened.changed_floating_point) {
@@ -84,7 +84,7 @@ std::optional<FileFault> ProbeFile(const std::string& path) {
 int RunPluginProbe(int argc, char** argv) {
   // Only our own parent has a descriptor 3 that is a pipe.
   if (argc < 4 || fcntl(kProtocolFd, F_GETFL) < 0) {
-    std::fprintf(stderr, "ft: %s is for ft itself\n", kPluginProbeCommand);
+    static_cast<void>(std::fprintf(stderr, "ft: %s is for ft itself\n", kPluginProbeCommand));
     return 2;
   }
   LimitMyself();

@@ -77,7 +77,7 @@ std::vector<std::string> ProcessState::CompareAndRestore() const {
   }
   if (Locale() != locale_) {
     changes.emplace_back("locale");
-    std::setlocale(LC_ALL, locale_.c_str());
+    static_cast<void>(std::setlocale(LC_ALL, locale_.c_str()));
   }
   if (Umask() != umask_) {
     changes.emplace_back("umask");

@@ -137,7 +137,7 @@ class ServerImpl final : public Server {
     core_.workers.stop();
     core_.workers.join();
     core_.dispatcher.EndAll(NotServing("the server ended"));
-    core_.dispatcher.set_engine(nullptr);
+    core_.dispatcher.set_engine(/*engine=*/nullptr);
     if (status.ok() && is_cut_short_) {
       return Cancelled("stopped before running requests were done");
     }

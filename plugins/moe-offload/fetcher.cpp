@@ -80,7 +80,7 @@ ft_code Fetcher::CopyFromBanks(std::span<const ft_expert_read> reads,
 ft_code Fetcher::CopyThroughStaging(std::span<const ft_expert_read> reads,
                                     uint64_t bytes,
                                     ft_error* error) {
-  std::array<ft_expert_read, kStagingGroup> group;
+  std::array<ft_expert_read, kStagingGroup> group{};
   while (!reads.empty()) {
     const size_t count = std::min<size_t>(reads.size(), kStagingGroup);
     const uint32_t half = next_half_;

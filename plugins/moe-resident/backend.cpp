@@ -83,7 +83,7 @@ ft_code Backend::CopyLayer(uint32_t layer_id,
                            ft_error* error) {
   const uint64_t bytes = model_.expert_bytes[layer.kind];
   const uint32_t num_experts = model_.kinds[layer.kind]->n_experts;
-  std::array<ft_expert_read, kStagingExperts> reads;
+  std::array<ft_expert_read, kStagingExperts> reads{};
   for (uint32_t begin = 0; begin < num_experts; begin += kStagingExperts) {
     const uint32_t count = std::min(kStagingExperts, num_experts - begin);
     if (!has_banks) {

@@ -16,7 +16,7 @@ struct Nvfp4Decoder {
   static constexpr bool kHasScale = true;
 
   Nvfp4Decoder(const PanelRef& panel, int64_t /*cols*/) {
-    PackedHeader header;
+    PackedHeader header{};
     __builtin_memcpy(&header, panel.matrix, sizeof(header));
     codes = panel.matrix + sizeof(header) + panel.index * header.panel_bytes;
     divides = header.global_divides != 0;

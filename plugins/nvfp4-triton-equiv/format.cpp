@@ -136,7 +136,7 @@ void Pack(
 }
 
 void DecodeRow(const uint8_t* matrix, int64_t row, int64_t cols, float* out) {
-  PackedHeader header;
+  PackedHeader header{};
   std::memcpy(&header, matrix, sizeof(header));
   for (int64_t col = 0; col < cols; ++col) {
     const auto [code, scale] = kernels::E2m1At(matrix, row, col, cols, kNvfp4BlockSize);

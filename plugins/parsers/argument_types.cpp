@@ -74,6 +74,7 @@ const Value* Resolve(std::string_view reference, const Value* root) {
   return at;
 }
 
+// One keyword after the other.  NOLINTNEXTLINE(readability-function-cognitive-complexity)
 uint32_t TypesOf(const Value* schema, const Value* root, int depth) {
   if (schema == nullptr || !schema->is_object() || depth > kMaxSchemaDepth) {
     return 0;
@@ -132,9 +133,10 @@ bool EqualsIgnoringCase(std::string_view text, std::string_view lower) {
 
 std::optional<Value> ReadBoolean(std::string_view text) {
   if (EqualsIgnoringCase(text, "true")) {
-    return Value(true);
+    return Value(/*value=*/true);
   }
-  return EqualsIgnoringCase(text, "false") ? std::optional<Value>(Value(false)) : std::nullopt;
+  return EqualsIgnoringCase(text, "false") ? std::optional<Value>(Value(/*value=*/false))
+                                           : std::nullopt;
 }
 
 std::optional<Value> ReadNumber(std::string_view text) {
@@ -236,7 +238,7 @@ json::Value TypedFromJson(json::Value value, const json::Value* schema, const js
     return WholeNumber(value).value_or(value);
   }
   if (value.is_string()) {
-    const std::string text = value.as_string();
+    const std::string& text = value.as_string();
     for (const uint32_t wanted : {kNull, kBoolean, kInteger, kNumber, kArray, kObject}) {
       if ((types & wanted) != 0) {
         if (std::optional<Value> read = ReadAs(wanted, text, Trim(text))) {

@@ -207,7 +207,7 @@ class CallParser : public Instance, private LexSink {
   // nothing of it may show, or it was broken and others follow: tried out on a copy.
   bool ResyncFindsCalls() const {
     CallParser copy = *this;
-    EventSink silent([](void*, const ft_event_rec*) { return ft_code{FT_OK}; }, nullptr);
+    EventSink silent([](void*, const ft_event_rec*) { return ft_code{FT_OK}; }, /*ctx=*/nullptr);
     copy.sink_ = &silent;
     copy.Resync();
     ToolCall call;

@@ -18,7 +18,7 @@ class EventSink {
   EventSink(ft_event_sink function, void* ctx) : function_(function), ctx_(ctx) {}
 
   void Send(int32_t type, std::string_view text, uint32_t tool_index = 0) {
-    Send(type, text, tool_index, -1, false);
+    Send(type, text, tool_index, -1, /*is_marker_token=*/false);
   }
 
   void Send(int32_t type,

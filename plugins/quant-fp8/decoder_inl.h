@@ -15,7 +15,7 @@ struct Fp8Panel {
   static constexpr bool kHasScale = true;
 
   Fp8Panel(const PanelRef& panel, int64_t cols) {
-    PackedHeader header;
+    PackedHeader header{};
     __builtin_memcpy(&header, panel.matrix, sizeof(header));
     codes = panel.matrix + sizeof(header) + panel.index * header.panel_bytes;
     scales = reinterpret_cast<const float*>(codes + (cols + kBlockCols - 1) / kBlockCols * 256);

@@ -123,7 +123,7 @@ void Pack(
 
 template <Scaling kScaling>
 void DecodeRow(const uint8_t* matrix, int64_t row, int64_t cols, float* out) {
-  PackedHeader header;
+  PackedHeader header{};
   std::memcpy(&header, matrix, sizeof(header));
   const uint8_t* panel = matrix + sizeof(PackedHeader) + row / kPanelRows * header.panel_bytes;
   for (int64_t col = 0; col < cols; ++col) {

@@ -34,7 +34,8 @@ bool IsChannel(const ft_part_info& weight, const ft_part_info& scale) {
 // By the shape of a weight_scale; the narrowest reading first where a small matrix allows several
 // (they mean the same numbers). False: none fits.
 bool ScalingOf(const ft_part_info& weight, const ft_part_info& scale, Scaling* scaling) {
-  if (scale.ndim < 2 && kernels::IsScalar(scale)) {
+  if (scale.ndim < 2 &&
+      kernels::IsScalar(scale)) {  // NOLINT(bugprone-branch-clone): the order counts
     *scaling = Scaling::kTensor;
   } else if (IsChannel(weight, scale)) {
     *scaling = Scaling::kChannel;

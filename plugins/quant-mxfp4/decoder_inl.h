@@ -15,7 +15,7 @@ struct Mxfp4Decoder {
   static constexpr bool kHasScale = true;
 
   Mxfp4Decoder(const PanelRef& panel, int64_t /*cols*/) {
-    PackedHeader header;
+    PackedHeader header{};
     __builtin_memcpy(&header, panel.matrix, sizeof(header));
     codes = panel.matrix + sizeof(header) + panel.index * header.panel_bytes;
   }

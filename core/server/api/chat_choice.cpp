@@ -45,6 +45,7 @@ std::optional<ApiError> ChatChoice::OnOutput(const RequestOutput& output,
   return std::nullopt;
 }
 
+// One case a kind of event.  NOLINTNEXTLINE(readability-function-cognitive-complexity)
 void ChatChoice::AddEvents(std::vector<ReplyEvent> events, std::vector<ChatDelta>* deltas) {
   for (ReplyEvent& event : events) {
     switch (event.kind) {

@@ -57,7 +57,7 @@ void ReadTemplateKwargs(FieldReader* reader, ChatRequest* request) {
     }
     request->prompt.kwargs.Set(member.key, member.value);
     if (member.key == "enable_thinking" || member.key == "thinking") {
-      request->wants_no_thinking = member.value == json::Value(false);
+      request->wants_no_thinking = member.value == json::Value(/*value=*/false);
     }
   }
 }
@@ -147,7 +147,7 @@ ApiResult<ChatRequest> ReadChatRequest(const json::Value& body,
   ReadChatPrompt(&reader, default_kwargs, &request);
   ReadLogprobs(&reader, &request.common.sampling);
   ReadResponseFormat(&reader);
-  reader.RefuseUnless("parallel_tool_calls", json::Value(true));
+  reader.RefuseUnless("parallel_tool_calls", json::Value(/*value=*/true));
   reader.RefuseUnless("modalities", json::Value(json::Array{json::Value("text")}));
   reader.RefuseUnlessNull({"functions", "function_call", "audio", "prediction", "verbosity",
                            "web_search_options", "prompt_cache_retention"});

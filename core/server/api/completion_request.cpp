@@ -81,7 +81,7 @@ ApiResult<CompletionRequest> ReadCompletionRequest(const json::Value& body,
                     "one request",
                     request.common.n, request.prompts.size(), num_choices, defaults.max_choices));
   }
-  reader.RefuseUnless("echo", json::Value(false));
+  reader.RefuseUnless("echo", json::Value(/*value=*/false));
   reader.RefuseUnless("best_of", json::Value(request.common.n));
   reader.RefuseUnlessNull({"suffix"});
   reader.RefuseUnless("response_format", [] {

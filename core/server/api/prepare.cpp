@@ -44,6 +44,7 @@ ReplyHead MakeHead(const PrepareContext& context, std::string_view id_prefix) {
 // `n` copies of a request. A given seed makes them differ, and repeat as a whole.
 void AddChoices(Request request, int n, std::vector<Request>* requests) {
   for (int i = 0; i < n; ++i) {
+    // Moved from last.  NOLINTNEXTLINE(bugprone-use-after-move)
     Request one = i + 1 == n ? std::move(request) : request;
     if (one.sampling.seed.has_value()) {
       *one.sampling.seed += static_cast<uint64_t>(i);
@@ -132,7 +133,7 @@ ApiResult<std::unique_ptr<Generation>> PrepareChat(const PrepareContext& context
     return Unexpected(rendered.status(), "messages");
   }
   // The template writes the special tokens it wants.
-  Result<std::vector<int32_t>> ids = text.Encode(rendered.value(), false);
+  Result<std::vector<int32_t>> ids = text.Encode(rendered.value(), /*add_special_tokens=*/false);
   if (!ids.ok()) {
     return Unexpected(ids.status(), "messages");
   }
@@ -173,7 +174,8 @@ ApiResult<std::unique_ptr<Generation>> PrepareCompletion(const PrepareContext& c
     if (auto* given = std::get_if<PromptIds>(&prompt)) {
       ids = std::move(*given);
     } else {
-      Result<std::vector<int32_t>> encoded = text.Encode(std::get<PromptText>(prompt), true);
+      Result<std::vector<int32_t>> encoded =
+          text.Encode(std::get<PromptText>(prompt), /*add_special_tokens=*/true);
       if (!encoded.ok()) {
         return Unexpected(encoded.status(), "prompt");
       }
@@ -249,7 +251,8 @@ HttpResponse Detokenize(const PrepareContext& context, std::string_view body) {
   }
   HttpResponse response;
   response.body = "{\"prompt\":";
-  json::AppendQuoted(context.model.text->Decode(ids, false), &response.body);
+  json::AppendQuoted(context.model.text->Decode(ids, /*skip_special_tokens=*/false),
+                     &response.body);
   response.body += "}";
   return response;
 }

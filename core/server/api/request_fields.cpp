@@ -120,8 +120,8 @@ void ReadStream(FieldReader* reader, CommonFields* fields) {
   }
   FieldReader inner(*options, "stream_options");
   fields->include_usage = inner.Bool("include_usage").value_or(false);
-  inner.RefuseUnless("include_obfuscation", json::Value(false));
-  inner.RefuseUnless("continuous_usage_stats", json::Value(false));
+  inner.RefuseUnless("include_obfuscation", json::Value(/*value=*/false));
+  inner.RefuseUnless("continuous_usage_stats", json::Value(/*value=*/false));
   if (auto error = inner.Finish()) {
     reader->Fail(std::move(*error));
   }

@@ -20,7 +20,8 @@ std::string_view WithoutPort(std::string_view host) {
     return close == std::string_view::npos ? host : host.substr(1, close - 1);
   }
   const size_t colon = host.find(':');
-  const bool is_bare_v6 = colon != std::string_view::npos && host.find(':', colon + 1) != host.npos;
+  const bool is_bare_v6 =
+      colon != std::string_view::npos && host.find(':', colon + 1) != std::string_view::npos;
   return is_bare_v6 ? host : host.substr(0, colon);
 }
 
@@ -75,7 +76,8 @@ bool IsLoopbackHost(std::string_view host) {
   if (name == "localhost" || name == "::1" || name == "0:0:0:0:0:0:0:1") {
     return true;
   }
-  const bool is_numeric = !name.empty() && name.find_first_not_of("0123456789.") == name.npos;
+  const bool is_numeric =
+      !name.empty() && name.find_first_not_of("0123456789.") == std::string::npos;
   return is_numeric && name.starts_with("127.");
 }
 

@@ -28,7 +28,7 @@ __attribute__((format(printf, 3, 4))) inline ft_code Fail(ft_error* error,
     error->remedy[0] = '\0';
     va_list args;
     va_start(args, format);
-    std::vsnprintf(error->message, sizeof(error->message), format, args);
+    static_cast<void>(std::vsnprintf(error->message, sizeof(error->message), format, args));
     va_end(args);
   }
   return code;
