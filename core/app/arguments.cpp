@@ -133,6 +133,8 @@ Status TakeOperands(const Command& command,
   return Status();
 }
 
+// The kinds of arguments, one after the other.
+// NOLINTNEXTLINE(readability-function-size,readability-function-cognitive-complexity)
 Result<ParsedArguments> ParseFor(const Command& command, std::vector<std::string> rest) {
   CLI::App app(command.summary);
   app.set_help_flag();  // --help is ours
@@ -229,6 +231,7 @@ std::string HelpText(const std::vector<Command>& commands) {
   return text;
 }
 
+// The parts of the text in order.  NOLINTNEXTLINE(readability-function-cognitive-complexity)
 std::string HelpText(const Command& command) {
   std::string text = command.summary + "\n\nusage: ft " + Joined(command.words);
   for (const Positional& positional : command.positionals) {

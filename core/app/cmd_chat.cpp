@@ -23,8 +23,8 @@ namespace ft::app {
 namespace {
 
 // Set by Ctrl-C while a reply streams: a signal handler can reach nothing but a global.
-volatile std::sig_atomic_t g_interrupted =
-    0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+volatile std::sig_atomic_t g_interrupted = 0;
 
 constexpr const char* kHelp =
     "  /think on|off   thoughts before answers\n"
@@ -131,7 +131,7 @@ class Chat {
       if (line != "/help") {
         std::printf("there is no command '%s'\n", line.c_str());
       }
-      std::fputs(kHelp, stdout);
+      static_cast<void>(std::fputs(kHelp, stdout));
     }
     return true;
   }
@@ -139,9 +139,9 @@ class Chat {
   json::Value MakeRequest() const {
     json::Value request = json::Value::MakeObject();
     request.Set("messages", messages_);
-    request.Set("stream", json::Value(true));
+    request.Set("stream", json::Value(/*value=*/true));
     json::Value options = json::Value::MakeObject();
-    options.Set("include_usage", json::Value(true));
+    options.Set("include_usage", json::Value(/*value=*/true));
     request.Set("stream_options", std::move(options));
     if (settings_.IsSet("temperature")) {
       request.Set("temperature", json::Value(settings_.Float("temperature")));
@@ -164,20 +164,20 @@ class Chat {
     g_interrupted = 0;
     const auto show = [&](bool is_reasoning, std::string_view text) {
       if (is_terminal && is_reasoning != in_reasoning) {
-        std::fputs(is_reasoning ? "\033[2m" : "\033[0m\n", stdout);
+        static_cast<void>(std::fputs(is_reasoning ? "\033[2m" : "\033[0m\n", stdout));
       }
       in_reasoning = is_reasoning;
       if (is_terminal || !is_reasoning) {
-        std::fwrite(text.data(), 1, text.size(), stdout);
-        std::fflush(stdout);
+        static_cast<void>(std::fwrite(text.data(), 1, text.size(), stdout));
+        static_cast<void>(std::fflush(stdout));
       }
     };
     const Result<ChatReply> reply =
         StreamChat(server_, api_key_, MakeRequest(), show, [] { return g_interrupted != 0; });
     if (is_terminal && in_reasoning) {
-      std::fputs("\033[0m", stdout);
+      static_cast<void>(std::fputs("\033[0m", stdout));
     }
-    std::fputs("\n", stdout);
+    static_cast<void>(std::fputs("\n", stdout));
     if (!reply.ok()) {
       PrintError(reply.status());
       had_error_ = true;
@@ -192,7 +192,7 @@ class Chat {
     }
     messages_.Append(std::move(message));
     if (g_interrupted == 0 && reply->finish_reason == "length") {
-      std::fputs("(cut: the limit of tokens was reached)\n", stdout);
+      static_cast<void>(std::fputs("(cut: the limit of tokens was reached)\n", stdout));
     }
   }
 
@@ -213,7 +213,7 @@ void TalkInTerminal(Chat* chat) {
   for (;;) {
     char* line = readline("> ");
     if (line == nullptr) {
-      std::fputs("\n", stdout);
+      static_cast<void>(std::fputs("\n", stdout));
       return;
     }
     const std::string text(line);
@@ -244,7 +244,7 @@ Status Talk(const Settings& settings) {
     const Result<json::Value> models = GetJson(server, key, "/v1/models");
     return models.ok() ? Status() : models.status();
   }());
-  std::signal(SIGINT, [](int) { g_interrupted = 1; });
+  static_cast<void>(std::signal(SIGINT, [](int) { g_interrupted = 1; }));
   Chat chat(server, key, settings);
   if (settings.IsSet("prompt")) {
     static_cast<void>(chat.Handle(settings.String("prompt")));

@@ -155,7 +155,7 @@ int RunCompletion(const Invocation& invocation) {
   } else {
     return PrintError(InvalidArgument("ft completion knows bash, zsh and fish, not '{}'", shell));
   }
-  std::fputs(script.c_str(), stdout);
+  static_cast<void>(std::fputs(script.c_str(), stdout));
   return 0;
 }
 

@@ -42,7 +42,7 @@ int RunInspect(const Invocation& invocation) {
   if (invocation.settings.Switch("json")) {
     std::printf("%s\n", json::Write(ReportToJson(*report), {.indent = 2}).c_str());
   } else {
-    std::fputs(ReportToText(*report).c_str(), stdout);
+    static_cast<void>(std::fputs(ReportToText(*report).c_str(), stdout));
   }
   return report->servable.ok() ? 0 : PrintError(report->servable);
 }

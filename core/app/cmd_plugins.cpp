@@ -12,9 +12,9 @@ int RunPlugins(const Invocation& invocation) {
     args.emplace_back("--json");
   }
   const CommandOutput output = PluginsCommand(PluginHostOptionsFromEnvironment(), args);
-  std::fputs(output.text.c_str(), stdout);
+  static_cast<void>(std::fputs(output.text.c_str(), stdout));
   if (!output.error.empty()) {
-    std::fprintf(stderr, "ft: %s\n", output.error.c_str());
+    static_cast<void>(std::fprintf(stderr, "ft: %s\n", output.error.c_str()));
   }
   return output.exit_code;
 }

@@ -99,14 +99,14 @@ Status Serve(const Settings& settings, const std::string& model) {
   const Status run_status = server->Run();
   if (run_status.code() == StatusCode::kCancelled) {
     // The second Ctrl-C: whoever sends it does not want to wait for a step to end.
-    std::fflush(nullptr);
+    static_cast<void>(std::fflush(nullptr));
     std::_Exit(128 + SIGINT);
   }
   if (!is_loaded.load()) {
     // Asked to stop while weights are read: nothing is half written, so end without waiting for
     // them.
     FT_LOG(kInfo, "stopped while loading");
-    std::fflush(nullptr);
+    static_cast<void>(std::fflush(nullptr));
     std::_Exit(run_status.ok() ? 0 : ExitCode(run_status.code()));
   }
   loader.join();

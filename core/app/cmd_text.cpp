@@ -88,7 +88,7 @@ Status RenderContext(const Settings& settings) {
   options.tools = context->Find("tools");
   options.kwargs = &kwargs;
   FT_ASSIGN_OR_RETURN(const std::string prompt, RenderMessages(templates, *messages, options));
-  std::fwrite(prompt.data(), 1, prompt.size(), stdout);
+  static_cast<void>(std::fwrite(prompt.data(), 1, prompt.size(), stdout));
   return Status();
 }
 

@@ -82,13 +82,13 @@ std::vector<Command> MakeCommands() {
 }  // namespace
 
 int PrintError(const Status& status) {
-  std::fprintf(stderr, "ft: %s\n", status.message().c_str());
+  static_cast<void>(std::fprintf(stderr, "ft: %s\n", status.message().c_str()));
   return ExitCode(status.code());
 }
 
 const std::vector<Command>& AllCommands() {
-  static const std::vector<Command> commands = MakeCommands();
-  return commands;
+  static const std::vector<Command> kCommands = MakeCommands();
+  return kCommands;
 }
 
 }  // namespace ft::app

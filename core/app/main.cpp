@@ -89,7 +89,7 @@ int Run(const std::vector<std::string>& args, const char* program) {
     return PrintError(parsed.status());
   }
   if (parsed->command == nullptr) {
-    std::fputs(parsed->text.c_str(), stdout);
+    static_cast<void>(std::fputs(parsed->text.c_str(), stdout));
     return 0;
   }
   const Command& command = *parsed->command;
@@ -126,8 +126,8 @@ int main(int argc, char** argv) {
     return ft::RunPluginProbe(argc, argv);
   }
   // A closed pipe or socket is an error of that write, not the end of the program.
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // nor is a file that reaches its limit
+  static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
+  static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));  // nor is a file that reaches its limit
   const std::vector<std::string> args(argv + 1, argv + argc);
   const int code = ft::app::Run(args, argv[0]);
   // A write that failed earlier shows in ferror only.

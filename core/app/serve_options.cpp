@@ -44,7 +44,7 @@ std::vector<OptionSpec> ServerSpecs() {
   };
 }
 
-std::vector<OptionSpec> WindowSpecs() {
+std::vector<OptionSpec> WindowSpecs() {  // NOLINT(readability-function-size): a table
   const std::string group = "window and memory";
   return {
       {.name = "max-seq-len-override",

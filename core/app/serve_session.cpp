@@ -112,7 +112,7 @@ void ServeSession::StopEngine() {
 }
 
 std::string ServeSession::served_name() const {
-  const std::string given = settings_.String("served-model-name");
+  std::string given = settings_.String("served-model-name");
   if (!given.empty()) {
     return given;
   }
