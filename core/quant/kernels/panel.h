@@ -52,8 +52,9 @@ struct TileArgs {
 /// Pure; any thread. Rows of `out` depend on their own row of x alone.
 using TileFn = void (*)(const TileArgs& args);
 
+/// For a >= 0, b > 0; any a, since shapes come from files.
 constexpr int64_t CeilDiv(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
+  return a / b + (a % b != 0 ? 1 : 0);
 }
 
 constexpr int64_t RoundUp(int64_t a, int64_t b) {
