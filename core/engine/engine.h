@@ -36,7 +36,6 @@ struct Request {
   std::vector<int32_t> stop_token_ids;    ///< beside the model's own
   bool ignore_eos = false;  ///< all stop ids, the model's and the request's, are plain tokens
   bool skip_special_tokens = true;  ///< special tokens give no text
-  bool want_prompt_logprobs = false;
 };
 
 enum class FinishReason {
